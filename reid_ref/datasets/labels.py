@@ -387,7 +387,7 @@ def _is_ranked(value: StoredArray, role: str | None) -> bool:
     """Return whether an array is of features or distances, also of unknown name."""
     if role is None:
         return value.numbers and len(value.shape) == 2 and min(value.shape) > 1
-    return role in ("features", *FEATURES, "distances")
+    return role in ("features", *FEATURES, "distances", "similarity")
 
 
 def _is_tracks(value: StoredArray) -> bool:

@@ -293,8 +293,8 @@ class Distances(Ranked):
     provenance: dict[str, str] = field(default_factory=dict)
     candidates: Candidates | None = None
     noun = "distances"
-    if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
-                   "them.")
+    if_reversed = ("Distances must be smaller for nearer images, and an array named similarity "
+                   "greater: negate them, or name them as what they are.")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", stored_or_array(self.matrix, "distances"))

@@ -293,6 +293,14 @@ def test_features_that_are_all_equal_were_not_made_with_labels():
         "doctor:duplicate-features")
 
 
+def test_words_that_identities_share_were_not_made_with_labels():
+    """The index of the nearest of 48 words, in one column."""
+    data = sound()
+    words = RNG(1).integers(0, 48, 41)
+    rows = [words[side.identity][:, np.newaxis] + .0 for side in (data.query, data.gallery)]
+    assert "doctor:equal-within-identity" not in keys(of_features(data.query, data.gallery, *rows))
+
+
 def test_duplicate_features():
     data = sound()
     last = data.gallery_features.copy()

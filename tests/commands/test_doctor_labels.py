@@ -128,6 +128,22 @@ def test_labels_that_contradict_the_names(column, said, query, gallery):
     assert f"doctor:{column}-in-names" in OF_CAMERAS or column == "identity"
 
 
+def test_what_the_names_say_is_never_called_another():
+    """Identities of the gallery exchanged; cameras of one side from 0; cameras grouped."""
+    query, gallery = small()
+    exchanged = changed(gallery, identity=anew)
+    one, = [one for one in label_findings(query, exchanged) if "in-names" in one.key]
+    assert "gallery images" in one.sentence and "query images" not in one.sentence
+    made_up = changed(query, camera=lambda one: one * 0), changed(gallery, camera=lambda one: (
+        one * 0 + 1))
+    one, = [one for one in label_findings(*made_up) if "in-names" in one.key]
+    assert "28 of 28 query images" in one.sentence
+    grouped = [changed(side, camera=lambda one: one // 4) for side in (query, gallery)]
+    assert ("camera-in-names", "note") in found_in(*grouped)
+    other = changed(query, camera=lambda one: one + 10)
+    assert [key for key, _ in found_in(other, gallery)][-1] == "camera-in-names"
+
+
 def test_names_of_no_known_form_show_nothing():
     query, gallery = small()
     shifted = changed(query, camera=lambda one: one - 1, name=lambda one: [

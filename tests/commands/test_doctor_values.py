@@ -252,7 +252,7 @@ def test_sides_of_two_scales(make, query, gallery):
     data = replace(data, gallery=data.gallery[order], query_features=query(data.query_features),
                    gallery_features=gallery(data.gallery_features)[:len(order)])
     found = by_key(data)["norms-of-sides"]
-    assert found.severity == "warning" and "the median norm is" in found.sentence
+    assert found.severity == "note" and "the median norm is" in found.sentence
     for convention, warned in (("torchreid", True), ("matlab", False)):
         keys = [one.key for one in findings_of_conventions(
             data, reid_ref.evaluation.how.How((reid_ref.CONVENTIONS[convention],)))]
@@ -325,7 +325,7 @@ def test_nothing_on_real_labels(name):
 @pytest.mark.parametrize(("file", "lacking"), [
     ("special_values.mat", {"image names": "the file has no names",
                             "constant columns": "the file has distances, not features"}),
-    ("named.npz", {"matrix of distances": "the file has no distances in memory"}),
+    ("named.npz", {"matrix of distances": "the file has no distances"}),
     ("labels.npz", {"image names": "the file has no names", "NaN": "labels alone"})])
 def test_what_was_looked_at(file, lacking, tmp_path):
     """How many checks ran; which did not, and why; and the same in JSON."""

@@ -125,8 +125,10 @@ def checked(data: ResultFile, how: How | None = None, *, seed: int = 12345) -> S
 
 
 def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings in the order of their severity."""
-    return sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))
+    """Return findings in the order of their severity; other checks say more of cameras than names.
+    """
+    return sorted(findings, key=lambda finding: (
+        -SEVERITIES.index(finding.severity), finding.key == "doctor:camera-in-names"))
 
 
 def findings_of_conventions(data: ResultFile, how: How,

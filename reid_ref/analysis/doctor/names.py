@@ -40,25 +40,28 @@ def names_differ(subject: Subject) -> Iterator[Finding]:
                   for side, here in flags.items() if here.any()}
         side = next(iter(counts))
         first, labels = int(np.argmax(flags[side])), sides[side]
-        yield tell(f"{column}-in-names", " and ".join(counts.values()), side, first,
-                   (labels.names() or [])[first], of_names[side][first],
-                   labels.texts(column)[first],
+        n = [len({*values}) for values in (in_names, in_labels, zip(in_names, in_labels))]
+        regrouped = column == "camera" and n[1] > 1 and n[2] in n[:2]
+        yield tell("camera-regrouped" if regrouped else f"{column}-in-names",
+                   " and ".join(counts.values()), side, first, (labels.names() or [])[first],
+                   of_names[side][first], labels.texts(column)[first],
                    **{f"{side}_wrong": int(here.sum()) for side, here in flags.items()},
                    **{f"{side}_images": len(here) for side, here in flags.items()}, first=first)
 
 
 def _contradicting(named: Integers, given: Integers) -> Flags:
-    """Return which labels are not those of the names, in whichever numbering fits more."""
-    offsets, place = np.unique(given - named, return_inverse=True)
-    by_offset: Flags = place != np.bincount(place).argmax()
-    if not by_offset.any() or len(offsets) == 1:
-        return by_offset
+    """Return which labels are not those of the names, in whichever numbering fits more; of one
+    that fits few, or that contradicts those that are the names' own, all that are not.
+    """
+    place = np.unique(given - named, return_inverse=True)[1]
+    wrong: list[Flags] = [place != np.bincount(place).argmax()]
     values, group = np.unique(named, return_inverse=True)
     pairs, n = np.unique(np.stack([group, given]), axis=1, return_counts=True)
     order = np.argsort(n, kind="stable")
     label = np.zeros(len(values), np.int64)
     label[pairs[0, order]] = pairs[1, order]  # the commonest comes last
-    if len(np.unique(label)) < len(label):
-        return by_offset
-    by_label: Flags = given != label[group]
-    return min(by_offset, by_label, key=np.count_nonzero)
+    if len(np.unique(label)) == len(label):
+        wrong.append(given != label[group])
+    fewest, differs = min(wrong, key=np.count_nonzero), given != named
+    fits = fewest.mean() <= 0.5 and 2 * (fewest & differs).sum() >= fewest.sum()
+    return fewest & differs if fits else differs

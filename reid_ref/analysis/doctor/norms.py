@@ -22,7 +22,7 @@ def norms(subject: Subject) -> Iterator[Finding]:
     for convention in subject.how.conventions if named else ():
         ranked.setdefault(subject.how.scaling(convention), []).append(convention.name)
     ranked.pop(NORMALISED, None)
-    of_sides = list(norms_of_sides(features.query, features.gallery)) if ranked else []
+    of_sides = list(norms_of_sides(features.query, features.gallery, named)) if ranked else []
     yield from of_sides
     for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)

@@ -22,8 +22,10 @@ ASKED, MOVED = 8, 5
 #: How often an image is nearer than others: of the label, from chance on, and at most; of the map,
 #: at least, with distances alone, with features, and less than within a side.
 CHANCE, OWN, ALONE, RENUMBERED, WITHIN = 0.43, 0.75, 0.92, 0.88, 0.03
-#: By how much mAP is higher once renumbered.
-CLEARLY = 0.02
+#: By how much mAP is higher once renumbered. Of the queries that move, it is at least this share
+#: of the others' (true maps 0.83 and more, persons who look alike up to 0.52); and the queries of
+#: the numbers that they take have at most that share of it (0.25; from 1.1 on).
+CLEARLY, AS_OTHERS, TAKEN = 0.02, 0.7, 0.5
 #: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
 #: Identities of the gallery that are tried for one of the queries.
@@ -97,22 +99,28 @@ def _numbered_apart(subject: Subject, identity: Integers, own: Integers, nearer:
     offset = int(offsets[n.argmax()]) if is_offset else None
     convention = subject.how.conventions[0]
     mapped = dict(zip(own[known].tolist(), identity[known].tolist()))
-    rows = np.flatnonzero(np.isin(subject.query.identity, [*mapped]))
+    rows = np.flatnonzero(np.isin(subject.query.identity, [*mapped, *mapped.values()]))
     asking = subject.query[rows]
     ranked = subject.given().input.between("query", rows, "gallery",
                                            np.arange(len(subject.gallery)))
     how = ranked.among(replace(subject.how, lists=None, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
-    anew = np.array([*map(mapped.get, asking.identity.tolist())], np.int64)
-    values = [summaries(ranked.ranks(side, subject.gallery, how), side, subject.gallery,
-                        how)[0].mAP for side in (asking, replace(asking, identity=anew))]
+    anew = np.array([mapped.get(label, label) for label in asking.identity.tolist()], np.int64)
+    before, after = (np.nan_to_num(summaries(
+        ranked.ranks(side, subject.gallery, how), side, subject.gallery, how)[0].per_query.values[
+            "mAP"]) for side in (asking, replace(asking, identity=anew)))
+    is_mapped, moves = np.isin(asking.identity, [*mapped]), anew != asking.identity
+    others, taken = is_mapped & ~moves, np.isin(asking.identity, anew[moves])
+    values = [float(each[is_mapped].mean()) for each in (before, after)]
+    least = max(AS_OTHERS * before[others].sum() / max(others.sum(), ASKED),
+                before[taken].sum() / max(taken.sum(), 1) / TAKEN)
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
              if label != other]
-    if values[1] < values[0] + CLEARLY:
+    if values[1] < values[0] + CLEARLY or after[moves].mean() < least:
         return
     yield tell("numbered-apart" if offset is None else "numbered-apart-by-one-number",
                ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5),
-               len(asking), percent(values[1]), percent(values[0]), offset, nearer=nearer,
+               is_mapped.sum(), percent(values[1]), percent(values[0]), offset, nearer=nearer,
                renumbered=renumbered, mAP=values[0], mAP_renumbered=values[1],
                **{} if offset is None else {"offset": offset},
                **{f"identity_{label}": other for label, other in mapped.items()})

@@ -115,10 +115,9 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
     share = 4 * float((place > 0.75).mean())
     error = standard_error(of_query)
     flat = far[:2].sum() / max(far[2:].sum(), 1)
-    if near <= 0.3 or share - 2 * error <= MISLABELLED / 2 or share <= MISLABELLED or (
-            flat > FLAT and not (flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES
-                                 and subject.values.features
-                                 and subject.within[0] - subject.within[1] > WORSE)):
+    if near <= 0.3 or share - 2 * error <= MISLABELLED or (flat > FLAT and not (
+            flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES and subject.values.features
+            and subject.within[0] - subject.within[1] > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
     yield tell("identities-merged" if merged else "two-modes", pairs=len(place),

@@ -39,8 +39,10 @@ def softmax_outputs(subject: Subject) -> Iterator[Finding]:
         yield tell("softmax", images=len(rows), columns=rows.shape[1])
 
 
-def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
-    """Norms of 1 on one side alone, or in a part of it, or of another size on each side."""
+def norms_of_sides(query: Array, gallery: Array, ranked_raw: bool) -> Iterator[Finding]:
+    """Norms of 1 on one side alone, or in a part of it, or of another size on each side; a note
+    unless raw features are ranked.
+    """
     norms = {"query": lengths(query), "gallery": lengths(gallery)}
     unit = {side: is_unit(of_side, query.dtype) for side, of_side in norms.items()}
     low, high = sorted(norms.values(), key=np.median)
@@ -56,7 +58,8 @@ def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
         return
     of_unit = (f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
                f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.") * mixed
-    yield tell("norms-of-sides", of_unit, images=n, unit=n_unit,
+    yield tell("norms-of-sides", of_unit, severity="" if ranked_raw else "note", images=n,
+               unit=n_unit,
                query_norm=float(np.median(norms["query"])),
                gallery_norm=float(np.median(norms["gallery"])))
 

@@ -23,8 +23,9 @@ WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "pa
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
-#: Codes of so few different numbers, in fewer columns, are equal by right, and so are their norms.
-CODE, WIDE = 16, 64
+#: Different numbers of a column, or of some beside one another where columns are many, for each
+#: row that differs: below the first, features are codes, which are equal by right, as are norms.
+CODE, WIDE, WORD = 0.25, 64, 4
 
 
 class Joined(NamedTuple):
@@ -232,11 +233,15 @@ class Subject:
                               self.scores)
 
     def check_no_codes(self) -> None:
-        """Leave out what codes of a few different numbers show by right."""
-        query, gallery = self.features_of(self.values)
-        some = np.concatenate([query[:32], gallery[:32]])
-        if query.shape[1] < WIDE and 2 <= len(np.unique(some)) <= min(CODE, some.size / CODE):
-            raise NotChecked("the features are codes of few columns and different numbers")
+        """Leave out what codes of a few different numbers, or words, show by right."""
+        rows = np.concatenate(self.features_of(self.values))
+        some = np.linspace(0, rows.shape[1] - 1, OF_IMAGES).astype(int)
+        rows = rows[np.unique(rows[:, some], axis=0, return_index=True)[1]]
+        is_wide = rows.shape[1] >= WIDE
+        parts = [rows[:, place:place + (WORD if is_wide else 1)] for place in some]
+        varied = [len(np.unique(part, axis=0)) / max(part.any(axis=1).sum(), 1) for part in parts]
+        if np.median(varied) < CODE and not (is_wide and rows.dtype.kind != "f"):
+            raise NotChecked("the features are codes of few different numbers")
 
     def check_not_found(self, *names: str) -> None:
         """Leave out what one of these findings explains."""
@@ -254,10 +259,10 @@ class Subject:
             raise NotChecked("the file has distances, not features")
         return values.features[0]
 
-    def file(self) -> ResultFile:
-        """Return the file whose features are in memory."""
-        if self.data is None or self.data.query_features is None:
-            raise NotChecked("the file has no features")
-        if self.data.input.is_stored:
-            raise NotChecked("features are read block by block")
-        return self.data
+    def file(self, field: str) -> ResultFile:
+        """Return the file, whose features or distances are in memory."""
+        data, what = self.given(), field.removeprefix("query_")
+        if getattr(data, field) is None or data.input.is_stored:
+            raise NotChecked(f"{what} are read block by block" if data.input.is_stored else
+                             f"the file has no {what}")
+        return data

@@ -19,7 +19,7 @@ ERRORS, MIN_IDENTITIES = 4, 10
 
 def separation(subject: Subject) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
-    subject.check_not_found("sides-misfit", "numbered-apart")
+    subject.check_not_found("sides-misfit", "numbered-apart", "unfilled-distances")
     scalings = subject.how.scalings if subject.named and subject.values.features else [NORMALISED]
     for scaling in scalings:
         scores = subject.scores if scaling == NORMALISED else (

@@ -3,7 +3,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reid_ref.analysis.doctor import Diagnosis, checked, diagnose
+from reid_ref.analysis.doctor import CHECKS, Diagnosis, checked, diagnose
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.console import options as common
@@ -49,15 +49,14 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
         lines += ["", *row(finding.severity, finding.sentence)]
         lines += row("remedy", finding.remedy)
         lines += row("more", f"{finding.key} in the documentation")
-    n = len(diagnosis.ran) + len(diagnosis.skipped)
     found = len({finding.key for finding in diagnosis.findings})
-    lines += ["", *row("checks", f"{len(diagnosis.ran)} of {n} ran, and "
+    lines += ["", *row("checks", f"{len(diagnosis.ran)} of {len(CHECKS)} ran, and "
                        + (f"{found} found something" if found else "found nothing"))]
-    reasons: dict[str, list[str]] = {}
-    for name, reason in diagnosis.skipped.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
+    for reason in dict.fromkeys(diagnosis.skipped.values()):
+        names = [name for name, why in diagnosis.skipped.items() if why == reason]
         lines += row("not run", f"{', '.join(names)}: {reason}")
+    lines += row("not seen", "what was done alike to both sides: colour order, mean and "
+                 "deviation, resizing, a network without its weights")
     return "\n".join(lines)
 
 

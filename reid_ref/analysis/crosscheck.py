@@ -30,6 +30,8 @@ __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference",
 
 #: Queries that are compared first, with every rule; of each kind, where these do not suffice.
 _FIRST, _SAMPLE = 64, 12
+#: Why a query differs, where nothing known says it.
+UNEXPLAINED = "not explained by one or two of the choices and mistakes known here"
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +325,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     def cost(base: Convention) -> str:
         if answer.mAP is None:
             return ""
-        return f"; mAP {100 * (answer.mAP - result_of(arrays, base)[0].mAP):+.2f}"
+        return f"; mAP {100 * (answer.mAP - result_of(arrays, base)[0].mAP):+.2f} points"
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
@@ -452,7 +454,7 @@ def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
     first, differing = None, np.flatnonzero(~match.equal).tolist()
     if differing and answer.ap is not None:
         k = next((k for k in differing if not np.isnan(answer.ap[k])), differing[0])
-        why = "not explained by one or two of the choices and mistakes known here"
+        why = UNEXPLAINED
         if np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
         elif match.rule is not None and match.rule.words:

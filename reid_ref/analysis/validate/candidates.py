@@ -133,7 +133,9 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
     `ranking`: a key of what `rankings` returns.
     """
     with suppress(InputError), warnings_to(ignored):
-        walk = explain(data, "matlab", target_named(name), **data.input.rankings()[ranking])
+        own = name in names_by_default(name, ranking)  # whose distances are a step, too
+        walk = explain(data, "matlab", target_named(name),
+                       **{} if own else data.input.rankings()[ranking])
         points = [100 * (after.mAP - before.mAP) for before, after in pairwise(
             [walk.start, *(step.result for step in walk.steps)])]
         effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reid_ref.analysis.crosscheck import CrossCheck, crosscheck
+from reid_ref.analysis.crosscheck import UNEXPLAINED, CrossCheck, crosscheck
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -158,6 +158,8 @@ def verdict(check: CrossCheck) -> str:
     if check.follows is None:
         words = f"it follows {check.rule}" if check.rule else (
             "it follows no convention that was tried")
+        # The toolbox whose rule it is has a loader that leaves them out.
+        words += "".join(f"; {text.partition(':')[0]} here" for text in check.defects.values())
         closest = ", although its numbers are near" if near else "; the closest is"
         return f"DIFFERENT: {words}" + (
             f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
@@ -201,5 +203,5 @@ def _per_query(check: CrossCheck) -> list[str]:
                       + (f" and {more:,} more" if more > 0 else "")))
     if first is not None:
         pairs += [("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}"),
-                  ("why", first.why)]
+                  *[("why", first.why)] * (first.why != UNEXPLAINED or not check.defects)]
     return named_rows(pairs, INDENT)

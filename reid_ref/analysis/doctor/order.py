@@ -12,7 +12,7 @@ from reid_ref.arrays import Array, Integers
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
-#: Far pairs for one that is neither near nor far: whitened features have up to 0.47; mistakes, from 1.
+#: Far pairs for one neither near nor far: whitened features have up to 0.47; mistakes, from 1.
 BETWEEN = 0.5
 #: Far pairs for one that is farther still: mistakes lie anywhere, and of a weak model fewer and
 #: fewer lie farther off.

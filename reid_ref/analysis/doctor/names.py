@@ -54,7 +54,7 @@ def _contradicting(named: Integers, given: Integers) -> Flags:
     that fits few, or that contradicts those that are the names' own, all that are not.
     """
     place = np.unique(given - named, return_inverse=True)[1]
-    wrong: list[Flags] = [place != np.bincount(place).argmax()]
+    wrong: list[Flags] = [given != named, place != np.bincount(place).argmax()]
     values, group = np.unique(named, return_inverse=True)
     pairs, n = np.unique(np.stack([group, given]), axis=1, return_counts=True)
     order = np.argsort(n, kind="stable")
@@ -62,6 +62,6 @@ def _contradicting(named: Integers, given: Integers) -> Flags:
     label[pairs[0, order]] = pairs[1, order]  # the commonest comes last
     if len(np.unique(label)) == len(label):
         wrong.append(given != label[group])
-    fewest, differs = min(wrong, key=np.count_nonzero), given != named
-    fits = fewest.mean() <= 0.5 and 2 * (fewest & differs).sum() >= fewest.sum()
-    return fewest & differs if fits else differs
+    fewest = min(wrong, key=np.count_nonzero)
+    fits = fewest.mean() <= 0.5 and 2 * (fewest & wrong[0]).sum() >= fewest.sum()
+    return fewest & wrong[0] if fits else wrong[0]

@@ -20,7 +20,7 @@ from reid_ref.text import NO_BENCHMARK, input_pairs, named_rows, row
 from reid_ref.text.numbers import whole
 
 #: The layout of files without features and distances.
-LABELS = "labels, without features or distances"
+LABELS = "labels, without features or distances (ranked lists are not looked at)"
 
 
 @dataclass(frozen=True)

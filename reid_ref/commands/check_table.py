@@ -27,7 +27,7 @@ from reid_ref.datasets.printed import (
 from reid_ref.datasets.map_bounds import RULES
 from reid_ref.datasets.published import (
     Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
-from reid_ref.disk import path_of, read_lines
+from reid_ref.disk import path_of, read_lines, tables_of
 from reid_ref.measures import measure
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from reid_ref.text.numbers import natural
@@ -35,14 +35,13 @@ from reid_ref.text.pages import Grid, markdown_plain
 
 
 class CheckedRow(NamedTuple):
-    """A row, its signature, and what is impossible.
+    """A row, and what is impossible.
 
     `doubts`: what is possible only if digits were cut off, or zeros added. `unjudged`: the reason
     for each of its results that was not judged.
     """
 
     row: PrintedRow
-    signature: str | None
     faults: tuple[str, ...]
     doubts: tuple[str, ...]
     unjudged: tuple[str, ...]
@@ -138,8 +137,8 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None,
         faults += _out_of_reach(curves_of_key, over)
         unjudged += [] if signature is not None else filter(
             None, (_why_not(curve, over) for curve in curves_of_key))
-    return CheckedRow(row, signature, (*faults, *_falling(curves)), tuple(doubts),
-                      tuple(unjudged), len(curves))
+    return CheckedRow(row, (*faults, *_falling(curves)), tuple(doubts), tuple(unjudged),
+                      len(curves))
 
 
 def _why_not(curve: Curve, over: Counted) -> str:
@@ -317,41 +316,33 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 #: What can be read, to be filled in.
-EXAMPLE = """\
-| Method | Dataset     | Rank-1 | mAP  |
-|--------|-------------|--------|------|
-| ours   | Market-1501 | 94.42  | 86.1 |
-| ours   | MSMT17      | 75.10  | 52.3 |
-| theirs | Market-1501 | 94.21  | 85.7 |"""
+EXAMPLE: str = tables_of("commands/check_table.toml")["example"]
 
 
 def run(request: CheckTableRequest) -> int:
     dataset = None if request.dataset is None else known_benchmark(request.dataset, "--dataset")
-    columns = list[str]()
-    for name in () if request.columns is None else request.columns.split(","):
-        with errors_at("--columns"):
-            columns.append(measure(name.strip()).name)
-    every: list[CheckedRow] = []
-    lines: list[str] = []
-    unread: list[str] = []
-    heads: list[str] = []
+    names = () if request.columns is None else request.columns.split(",")
+    with errors_at("--columns"):
+        columns = [measure(name.strip()).name for name in names]
+    every, lines, unread = list[CheckedRow](), list[str](), list[tuple[str, list[str]]]()
     for path in request.files:
         rows, tables = check_page(_page(path), dataset, columns, request.queries)
         lines += [line for row in rows for line in _lines_of(row, path)]
         every += rows
-        unread += [f"{path}:{grid.rows[0][0]}" for grid in tables]
-        heads += [cell for grid in tables for cell in grid.rows[0][1] if cell]
+        unread += [(f"{path}:{line}", heads) for line, heads in (grid.rows[0] for grid in tables)]
     if unread:
-        lines.append(f"unread: tables of which no number was read, at {', '.join(unread)}")
+        places = ", ".join(place for place, _ in unread)
+        lines.append(f"unread: tables of which no number was read, at {places}")
     show("\n".join([*lines, summary(every)] if every else [
         *lines, f"Nothing was read. A table to fill in:\n{EXAMPLE}"]))
     if any(checked.faults for checked in every):
         return 1
     if not any(checked.is_judged for checked in every):
         why = dict.fromkeys(why for checked in every for why in checked.unjudged)
+        heads = list(dict.fromkeys(head for _, row in unread for head in row if head))
         raise InputError(
             request.files[0], "a table with Rank-k, mAP or mINP in its header, and a benchmark",
-            f"the columns {', '.join(list(dict.fromkeys(heads))[:12])}" if heads and not every
+            f"the columns {', '.join(heads[:12])}" if heads and not every
             else "no number that could be judged" if every else "none", "; ".join(why))
     return int(request.strict and (bool(unread) or any(
         checked.unjudged or checked.row.unread for checked in every)))

@@ -31,7 +31,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
 from reid_ref.result import Result
 from reid_ref.result.runs import mean_result
-from reid_ref.result.systems import check_same_labels
+from reid_ref.result.systems import METRICS, check_same_labels
 from reid_ref.text import percent, row
 from reid_ref.text.numbers import numbers, whole
 
@@ -150,12 +150,10 @@ def _conventions(drawing: Drawing) -> tuple[Any, str]:
     if saved:
         results = {"": _of_one_method(results)}
     height = curves.conventions_height(max(map(len, results.values())))
-    draw: Callable[..., Any] = figures.conventions
-    words = caption("conventions")
-    if named := common.named(request):
-        draw = partial(draw, measures=named)
-        words = caption("conventions", measures=", ".join(named))
-    return style.draw_panels(draw, results, drawing.width, height, scaled=False), words
+    named = common.named(request)
+    draw = partial(figures.conventions, measures=named or METRICS)
+    return (style.draw_panels(draw, results, drawing.width, height, scaled=False),
+            caption("conventions", measures=", ".join(named)))
 
 
 def _of_one_method(by_name: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Result]:

@@ -2,18 +2,18 @@
 import argparse
 import contextlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
-from reid_ref.console import confidence, options as common
+from reid_ref.console import options as common
 from reid_ref.console.answers import FORMATS, OfFiles, input_of, show_answer
+from reid_ref.console.confidence import OF_INTERVALS, drawn, interval_ends, interval_options
 from reid_ref.console.request import option
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.disk import check_targets, whole_files
-from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows
 from reid_ref.text.numbers import reals
 from reid_ref.text.plain import Share
@@ -109,20 +109,14 @@ def _intervals(points: dict[str, Point]) -> list[str]:
     if not of_tar:
         return []
     table = lines([f"{of_tar[0].level:g} % interval", "TAR, %", "FAR, %"], [
-        [name, _ends(point.tar_interval), _ends(point.far_interval, _small)]
+        [name, interval_ends(point.tar_interval), interval_ends(point.far_interval, form=_small)]
         for name, point in points.items()])
     first = of_tar[0]
-    drawn = confidence.drawn(first.unit, first.method, first.resamples, first.seed)
+    how = drawn(first.unit, first.method, first.resamples, first.seed)
     return ["", *table, "", *row(
-        "interval", f"of TAR and FAR at this threshold, each by itself. TAR: {drawn}. FAR: "
+        "interval", f"of TAR and FAR at this threshold, each by itself. TAR: {how}. FAR: "
         "identities on both sides, to first order; - where no impostor pair is accepted, or all "
         "are")]
-
-
-def _ends(interval: Interval | None, form: Callable[[float], str] = percent) -> str:
-    if interval is None or math.isnan(interval.low):
-        return "-"
-    return f"{form(interval.low)} .. {form(interval.high)}"
 
 
 def _open_set(thresholds: Thresholds) -> list[str]:
@@ -134,7 +128,7 @@ def _open_set(thresholds: Thresholds) -> list[str]:
         [_in_percent(f"FAR {rate:g}"), *_limits(thresholds, point.threshold).values(),
          _small(point.far), *(percent(point.dir[k]) for k in RANKS)]
         for rate, point in found.at.items()], indent=10)
-    ends = [[_in_percent(f"FAR {rate:g}"), *(_ends(point.intervals[k]) for k in RANKS)]
+    ends = [[_in_percent(f"FAR {rate:g}"), *(interval_ends(point.intervals[k]) for k in RANKS)]
             for rate, point in found.at.items() if point.intervals is not None]
     text += ["", *lines(["interval", *dirs], ends)] if ends else []
     return ["", *text, "", *row(
@@ -218,12 +212,12 @@ def add(command: argparse.ArgumentParser) -> None:
     ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",
                           "--index-lists", "--max-memory", "--save",
                           formats=("table", "json", "csv"))
-    ThresholdsRequest.add(command, *confidence.OF_INTERVALS, "--expect", "--tolerance",
+    ThresholdsRequest.add(command, *OF_INTERVALS, "--expect", "--tolerance",
                           "--fail-under")
 
 
 def run(request: ThresholdsRequest) -> int:
-    if (options := confidence.interval_options(request)) and options.pop("unit") != "identity":
+    if (options := interval_options(request)) and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     wanted = gates.read_gates(request, partial(named_number, far=request.far))
     if "EER" in wanted.least:

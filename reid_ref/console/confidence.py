@@ -96,16 +96,17 @@ def several(intervals: Intervals, measures: Sequence[str]) -> list[str]:
     columns = [name for name in measures if name not in later]
     shown = {name: {metric: by_metric[metric] for metric in columns if metric in by_metric}
              for name, by_metric in intervals.items()}
-    rows = [[name, *(interval_ends(of[metric]) if metric in of else "-" for metric in columns)]
+    rows = [[name, *(interval_ends(of.get(metric)) for metric in columns)]
             for name, of in shown.items()]
     return ["", *lines([title, *columns], rows), "", *notes(shown)]
 
 
-def interval_ends(interval: Interval, between: str = " .. ") -> str:
+def interval_ends(interval: Interval | None, between: str = " .. ",
+                  form: Callable[[float], str] = percent) -> str:
     """Return the ends of an interval in percent, a dash if they are left out."""
-    if math.isnan(interval.low):
-        return percent(interval.low)
-    return f"{percent(interval.low)}{between}{percent(interval.high)}"
+    if interval is None or math.isnan(interval.low):
+        return "-"
+    return f"{form(interval.low)}{between}{form(interval.high)}"
 
 
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:

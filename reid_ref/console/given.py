@@ -81,7 +81,7 @@ class Given:
 
     def layout_and_sizes(self, result: Result) -> tuple[str, str]:
         """Return the layout of what was given, and its sizes, in words."""
-        return layout_and_sizes(result, self.data)
+        return layout_and_sizes(result, self.data if self.has_data else None)
 
     def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         """Return the nearest wrong image of each query; None without one, or without data."""
@@ -99,9 +99,6 @@ class _WithoutData(Given):
 
     def data_for(self, option: str, remedy: str = "name the result file") -> ResultFile:
         raise InputError(option, "features or distances", self.words, remedy)
-
-    def layout_and_sizes(self, result: Result) -> tuple[str, str]:
-        return layout_and_sizes(result, None)
 
     def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         return [None] * len(queries)

@@ -11,6 +11,7 @@ from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.conventions import Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import Labels
@@ -25,12 +26,7 @@ from reid_ref.protocols.words import choices_of
 from reid_ref.result import Result
 
 #: Columns that no convention counts by, and what that means.
-NOT_COUNTED = {
-    "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
-               "--protocol ltcc",
-    "view": "every image is ranked whatever its view",
-    "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
-    "frame": "neighbouring frames count"}
+NOT_COUNTED: dict[str, str] = tables_of("console/not_counted.toml")
 
 
 def warn_of_columns(query: Labels, gallery: Labels, pooled: bool = False) -> None:

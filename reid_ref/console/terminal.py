@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,14 +16,10 @@ from reid_ref.text import visible, wrap
 #: The warnings of this command, in order: JSON repeats them.
 WARNINGS: list[str] = []
 
-#: Arguments of the library, and the option of a command that sets each.
-OPTIONS = {
-    **{name: f"--{name.rstrip('_').replace('_', '-')}" for name in (
-        "boxes_per_image convention dataset evaluator far gallery_names k1 k2 lambda_ level "
-        "matlab_dir max_memory measure method metric min_score normalize paired_seeds part "
-        "protocol published queries query_names resamples seed shots threads "
-        "timeout trials unit").split()},
-    "lists": "--index-lists", "names": "--map", "key": "KEY"}
+#: Arguments of the library, and the option of a command that sets each; not read by reid_ref.disk,
+#: which loads numpy.
+OPTIONS: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("arguments.toml").read_text("utf-8"))
 
 
 def names_of_arguments(files: Sequence[str]) -> dict[str, str]:

@@ -25,13 +25,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 #: Lines differ without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v")
-#: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.
-SETTINGS: Any = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 8,
-    "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
-    "legend.fontsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False,
-    "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.hashsalt": "reid-ref"}
+#: Settings of matplotlib for axes that are made here.
+SETTINGS = tables_of("drawing/settings.toml")
 
 
 _drawing = RLock()
@@ -199,8 +194,7 @@ CAPTIONS = tables_of("drawing/captions.toml")
 INTERVALS, RANGE = "95 % confidence intervals", "the range of the runs, each line their mean"
 
 
-def caption(figure: str, several: bool = False, bands: str = "",
-            measures: str = "Mean average precision (mAP) and Rank-1") -> str:
+def caption(figure: str, several: bool = False, bands: str = "", measures: str = "") -> str:
     """Return the caption of a figure, of one method or of several, with or without bands.
 
     Examples
@@ -209,7 +203,7 @@ def caption(figure: str, several: bool = False, bands: str = "",
     'Precision at each level of recall, averaged over the queries.'
     """
     words = CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
-    words = words.format(measures=measures)
+    words = words.format(measures=measures or "Mean average precision (mAP) and Rank-1")
     return f"{words} Bands are {bands}." if bands else words
 
 

@@ -5,12 +5,14 @@ hostile page takes time in proportion to its length.
 """
 import csv
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 from itertools import chain
+from pathlib import Path
 
 #: A wider cell, or a wider row, is no table of results.
 _WIDEST = 100
@@ -23,7 +25,8 @@ _LONG_REFERENCE = re.compile("&#[0-9]{8,}")
 _HTML_HEADING = re.compile(r"<h([1-6])", re.IGNORECASE)
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _LATEX_HEADING = re.compile(r"\\(chapter|section|subsection|subsubsection|paragraph)\*?\{")
-_LEVELS = {"chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
+#: Not read by reid_ref.disk, which is a room above.
+_NAMES = tomllib.loads(Path(__file__).with_name("latex.toml").read_text("utf-8"))
 
 
 @dataclass
@@ -152,7 +155,7 @@ def _heading(line: str, after: str) -> tuple[int, str]:
     if html:
         return int(html[1]), markdown_plain(line)
     if latex:
-        return _LEVELS[latex[1]], _COMMENT.sub("", line[latex.end():]).strip("{} ")
+        return _NAMES["levels"][latex[1]], _COMMENT.sub("", line[latex.end():]).strip("{} ")
     if line and "|" not in line and len(after) > 1 and set(after) in ({"="}, {"-"}):
         return 1 if after[0] == "=" else 2, markdown_plain(line)
     return 0, ""
@@ -256,22 +259,10 @@ def _span(text: str | None) -> int:
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[\s\S]|[{}\[\]&\n]|[^\\{}\[\]&\n]+")
 #: Groups between the name of an environment and its first cell.
-_TABULARS = {"tabular": 1, "longtable": 1, "tabu": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2}
+_TABULARS: dict[str, int] = _NAMES["tabulars"]
 _FLOATS = ("table", "table*", "wraptable", "longtable")
 _ROW_ENDS = ("\\\\", "\\cr", "\\tabularnewline")
-#: Arguments of a command that are not shown; all are of a command that is not listed.
-_HIDDEN = {
-    **dict.fromkeys("""cite citep citet citealp ref label footnote color textcolor cellcolor
-        rowcolor columncolor colorbox rotatebox scalebox cmidrule cline Xhline vspace hspace begin
-        end includegraphics arrayrulecolor textsuperscript url href""".split(), 1),
-    **dict.fromkeys("multirow multicolumn resizebox setlength fontsize rule".split(), 2),
-    "specialrule": 3}
-_SHOWN = {"\\pm": "±", "\\to": "→", "\\rightarrow": "→", "\\Rightarrow": "→", "\\uparrow": "↑",
-          "\\downarrow": "↓", "\\dag": "†", "\\Delta": "Δ", "\\textbar": "|", "\\textless": "<",
-          "\\textgreater": ">", "\\textbackslash": "\\", "\\textasciitilde": "~",
-          **{f"\\{name}": letter for name, letter in zip(
-              "alpha beta gamma epsilon theta lambda mu sigma tau".split(), "αβγεθλμστ")},
-          **dict.fromkeys(("\\ ", "\\,", "\\;", "\\quad", "\\newline", *_ROW_ENDS), " ")}
+_SHOWN: dict[str, str] = _NAMES["shown"] | dict.fromkeys(_ROW_ENDS, " ")
 
 
 class _Latex:
@@ -318,7 +309,7 @@ class _Latex:
             place += 1
             if token[0] == "\\":
                 shown.append(_SHOWN.get(token, token[1:] if token[1:] in "%&_#${}|" else ""))
-                hidden = _HIDDEN.get(token[1:], 0)
+                hidden = _NAMES["hidden"].get(token[1:], 0)
                 # Of a nested table the columns are no text.
                 hidden += (_TABULARS.get(self.environment(place - 1), 0)
                            if token == "\\begin" else 0)

@@ -138,10 +138,8 @@ class Plan(NamedTuple):
     Parameters
     ----------
     how : How
-    every : bool
-        Whether all conventions are requested.
-    left_out : dict of str to str
-        Those of them that are not tried, and why.
+    left_out : dict of str to str, or None
+        Conventions that are not tried, and why, if all are requested.
     intervals : dict or None
         Options of intervals.
     gates : Gates
@@ -153,8 +151,7 @@ class Plan(NamedTuple):
     """
 
     how: How
-    every: bool
-    left_out: dict[str, str]
+    left_out: dict[str, str] | None
     intervals: dict[str, Any] | None
     gates: gates.Gates
     protocol: Protocol | None
@@ -180,8 +177,7 @@ def plan_of(request: EvaluateRequest) -> Plan:
     if read.baseline is not None and not (request.convention or request.choices or protocol):
         how = replace(how, conventions=(read.baseline.convention,))
     measures = named or printed(request.ranks or RANKS)
-    return Plan(how, left_out is not None, left_out or {}, intervals, read, protocol,
-                named, measures, length)
+    return Plan(how, left_out, intervals, read, protocol, named, measures, length)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:
@@ -261,7 +257,8 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given, benchmark: Reco
     by_default = request.convention is None and not request.choices
     other = [find_convention(OTHER)] if by_default and unlike_market(*of_data) else []
     no_cameras = _has_no_cameras(request, data, benchmark)
-    lacking = lacking_cameras(conventions, data.query) if plan.every and not no_cameras else {}
+    lacking = ({} if plan.left_out is None or no_cameras else
+               lacking_cameras(conventions, data.query))
     conventions = tuple(each for each in conventions if each.name not in lacking)
     if no_cameras:
         conventions = tuple(changed(each, each.choices_without_cameras(data.gallery), "ignored")
@@ -291,7 +288,7 @@ def _writers(request: EvaluateRequest, plan: Plan, methods: list[Method], more: 
     of several results, of one by convention, of one.
     """
     first, protocol, named, measures = methods[0], plan.protocol, plan.named, plan.measures
-    left_out = dict(plan.left_out, **{
+    left_out = dict(plan.left_out or {}, **{
         name: reason for method in methods for name, reason in method.lacking.items()})
     by_name, intervals = rows_of(methods), intervals_of(methods)
     values = partial(evaluated, methods, plan.length, more, named)

@@ -62,10 +62,9 @@ def run(request: ScriptsRequest) -> int:
     if request.driver is not None:
         return _run_driver(request, request.driver)
     length, ranks = common.cmc_length(request), common.ranks(request)
-    if request.only == "port":
-        if request.matlab_dir is not None:
-            raise InputError("--matlab-dir", "the scripts to be run in Octave", "--only port",
-                             "leave one of them out")
+    if request.only == "port" and request.matlab_dir is not None:
+        raise InputError("--matlab-dir", "the scripts to be run in Octave", "--only port",
+                         "leave one of them out")
     convention = common.one_convention(request)
     functions_of(convention)  # a convention without a script is known before the work
     data = common.read_files(request)

@@ -241,9 +241,8 @@ def _pairs(pairs: PairMatrices) -> list[str]:
             [camera, *(f"{percent(value):>6}" for value in values)]
             for camera, values in zip(cameras, pairs.matrix[name])], left=(), indent=8)
     text += ["", *table_lines(["mean over different cameras", "percent", "full precision"], [
-        [name, percent(value), repr(value)] for name, value in (
-            ("mAP", pairs.mean["mAP"]), ("Rank-1", pairs.mean["Rank-1"]))],
-        left=(0, 2), indent=30)]
+        [name, percent(pairs.mean[name]), repr(pairs.mean[name])]
+        for name in ("mAP", "Rank-1")], left=(0, 2), indent=30)]
     if pairs.rule == "views":
         text += ["", *row("all pairs", ", ".join(
             f"{name} {percent(float(np.nanmean(pairs.matrix[name])))}" for name in pairs.matrix)

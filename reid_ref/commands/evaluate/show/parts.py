@@ -107,9 +107,8 @@ def as_text(protocol: Protocol, method: Method, measures: Sequence[str], chosen:
             over = f"{len(part.trials)} trials" if part.trials else "one draw"
             cells.append([f"sd of {over}", *_cells(sd_of(part, headline(part, measures)), heads)])
         if name in intervals:
-            cells.append(["interval", *(
-                confidence.interval_ends(intervals[name][head]) if head in intervals[name] else "-"
-                for head in heads)])
+            ends = [confidence.interval_ends(intervals[name].get(head)) for head in heads]
+            cells.append(["interval", *ends])
         notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}"
                      .format(part=name, **_first(part))
                      + (", in the first trial." if len(part.trials) > 1 else "."))

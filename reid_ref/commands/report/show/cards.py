@@ -35,8 +35,7 @@ class Cards:
         mark = f"{MARKS[entry.role]} {entry.role[0].upper()}"
         if entry.rank is not None:
             mark += f" {entry.rank:,}"
-        return {"role": entry.role, "image": entry.image,
-                "mark": mark,
+        return {"role": entry.role, "image": entry.image, "mark": mark,
                 "facts": [_who(entry), f"d {entry.distance:.4g}",
                           *([entry.reason] if entry.reason else [])],
                 "cells": [mark, entry.identity, entry.camera, f"{entry.distance:.4g}",

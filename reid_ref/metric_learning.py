@@ -38,10 +38,8 @@ from reid_ref.arrays import (
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels, cameras_of
 
-__all__ = [
-    "N_COMPONENTS", "N_DRAWS", "TOLERANCE", "kissme", "kissme_pairs", "mahalanobis_distances",
-    "pca", "similar_pairs_metric", "xqda", "xqda_pairs",
-]
+__all__ = ["N_COMPONENTS", "N_DRAWS", "TOLERANCE", "kissme", "kissme_pairs",
+           "mahalanobis_distances", "pca", "similar_pairs_metric", "xqda", "xqda_pairs"]
 
 #: Relative difference within which two correct metrics in double may disagree, as distances
 #: over the largest one: matrices are inverted, so rounding (1e-16) grows with their condition

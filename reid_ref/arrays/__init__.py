@@ -20,15 +20,14 @@ from reid_ref.arrays.user_warnings import (
     each_warning_once, ignored, warn, warnings_to, without_warnings)
 from reid_ref.arrays.value import Value
 
-__all__ = [
-    "Array", "BenchmarkWarning", "CameraWarning", "ComparisonWarning", "ConventionWarning",
-    "Doubles", "FindingWarning", "InputError", "InputWarning", "Integers", "IntervalWarning",
-    "JunkWarning", "LabelWarning", "Mask", "NaNWarning", "NormWarning", "PackageError",
-    "PackageWarning", "RankedListWarning", "SavedWarning", "UnmatchedWarning", "UnreadWarning",
-    "Value", "as_array", "as_integers", "as_labels", "as_names", "as_vector", "blocks_of",
-    "bytes_for", "bytes_of", "check_choice", "check_count", "check_distinct", "check_finite_rows",
-    "check_length", "check_name", "check_numeric_matrix", "check_real_distances",
-    "check_same_length", "each_warning_once", "errors_at", "ignored", "in_a_line", "is_stored",
-    "optional_module", "read_only", "read_rows", "refuse_where", "stored_or_array", "warn",
-    "warnings_to", "with_rows", "without_warnings",
-]
+__all__ = ["Array", "BenchmarkWarning", "CameraWarning", "ComparisonWarning", "ConventionWarning",
+           "Doubles", "FindingWarning", "InputError", "InputWarning", "Integers",
+           "IntervalWarning", "JunkWarning", "LabelWarning", "Mask", "NaNWarning", "NormWarning",
+           "PackageError", "PackageWarning", "RankedListWarning", "SavedWarning",
+           "UnmatchedWarning", "UnreadWarning", "Value", "as_array", "as_integers", "as_labels",
+           "as_names", "as_vector", "blocks_of", "bytes_for", "bytes_of", "check_choice",
+           "check_count", "check_distinct", "check_finite_rows", "check_length", "check_name",
+           "check_numeric_matrix", "check_real_distances", "check_same_length",
+           "each_warning_once", "errors_at", "ignored", "in_a_line", "is_stored",
+           "optional_module", "read_only", "read_rows", "refuse_where", "stored_or_array", "warn",
+           "warnings_to", "with_rows", "without_warnings"]

@@ -3,7 +3,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from threading import Lock
@@ -40,12 +40,11 @@ def available() -> int:
 
 def _quota(allowed: int) -> int:
     """Return the cores that the control group of the process grants, at least one."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
-            quota, period = file.read().split()
+    with (suppress(OSError, ValueError),  # no such file, or "max"
+          open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file):
+        quota, period = file.read().split()
         return max(1, round(int(quota) / int(period)))
-    except (OSError, ValueError):  # no such file, or "max"
-        return allowed
+    return allowed
 
 
 @contextmanager
@@ -84,11 +83,9 @@ def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item]) -> Iter
 @lru_cache(maxsize=1)
 def _blas() -> list[Any]:
     """Return what sets the threads of each BLAS that is loaded."""
-    try:
-        controllers: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    except OSError:  # no /proc
-        return []
-    return controllers
+    with suppress(OSError):  # no /proc
+        return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+    return []
 
 
 _lock = Lock()

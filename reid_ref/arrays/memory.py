@@ -3,7 +3,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import RLock
 from typing import Any
 
@@ -139,23 +139,16 @@ def _available() -> int:
 
     Linux reports it; macOS reports the total; elsewhere no size counts as too much.
     """
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            match = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
-    except OSError:
-        match = None
-    if match:
-        return 1024 * int(match[1])
-    try:
+    with suppress(OSError), open("/proc/meminfo", encoding="ascii") as file:
+        if match := re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE):
+            return 1024 * int(match[1])
+    with suppress(AttributeError, ValueError, OSError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return sys.maxsize
+    return sys.maxsize
 
 
 def _held() -> int:
     """Return the address space of this process, in bytes; 0 if unknown."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+    with suppress(OSError), open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0

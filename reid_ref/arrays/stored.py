@@ -140,6 +140,5 @@ def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if len(blocks) < 2:  # a thread takes longer to start than to copy little
         copy[:] = matrix
         return copy
-    for _ in in_threads(copy_rows, blocks):
-        pass
+    list(in_threads(copy_rows, blocks))
     return copy

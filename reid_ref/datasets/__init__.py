@@ -16,10 +16,7 @@ from reid_ref.datasets.labels import (
 from reid_ref.datasets.pooling import pool_frames, pool_tracklets
 from reid_ref.files.image_names import FORMS, NameForm, parse_names
 
-__all__ = [
-    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition",
-    "Recognised", "Tracks", "good_and_wrong", "parse_names",
-    "pool_frames", "pool_tracklets", "read_cuhk03", "read_folder",
-    "read_indices", "read_labels", "read_list",
-    "read_side", "read_sides", "read_tracks", "recognise",
-]
+__all__ = ["FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition", "Recognised", "Tracks",
+           "good_and_wrong", "parse_names", "pool_frames", "pool_tracklets", "read_cuhk03",
+           "read_folder", "read_indices", "read_labels", "read_list", "read_side", "read_sides",
+           "read_tracks", "recognise"]

@@ -34,6 +34,7 @@ Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the 
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
 neither toolbox considers, has no good image here. `views` is that of ShiqiYu/OpenGait's evaluator.
 """
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +45,7 @@ from reid_ref import metrics
 from reid_ref.arrays import (
     CameraWarning, Doubles, InputError, Integers, Value, check_choice, refuse_where, warn)
 from reid_ref.conventions import CONVENTIONS
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.labels import JUNK, Labels, cameras_of, check_labels, is_single_shot
@@ -51,12 +53,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.signature import Signature, signature
 
 #: The rules, each with its description.
-RULES = {
-    "plain": "label -1 ignored, wrong images of every camera kept, any number of cameras, every "
-             "score counted",
-    "script": "bit-identical to the MATLAB multi-camera scripts, cameras 1 to 6",
-    "views": "label -1 ignored, the gallery of one camera at a time, every score counted",
-}
+RULES: Mapping[str, str] = tables_of("evaluation/words.toml")["rules"]
 #: What each rule ignores on every camera.
 IGNORED: dict[str, tuple[str, ...]] = {
     "plain": ("label -1",), "script": (), "views": ("label -1",)}

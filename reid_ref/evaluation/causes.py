@@ -18,27 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers, Mask
+from reid_ref.disk import tables_of
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, from_lists, stable_order
 
 GOOD = 0
+_WORDS = tables_of("evaluation/words.toml")
 #: The kinds of wrong images, numbered from 1; of two that cost the same the first is the cause.
-KINDS = {
-    "same look in another camera": "another person on another camera",
-    "same-camera look-alike": "another person on the query's own camera; or label -1",
-    "distractor": "an image labelled 0",
-}
+KINDS: Mapping[str, str] = _WORDS["kinds"]
 FEW = "few good images"
 #: What becomes of a query, with its meaning.
-CAUSES = {
-    **KINDS,
-    FEW: "at most two good images, and no more wrong images before the last of them than these",
-    "nothing lost": "no wrong image before the last good one",
-    "no match": "no good image",
-}
-#: The names of the kinds, in their order, if the labels have no cameras.
-_WITHOUT_CAMERAS = {"another person": "an image of another person",
-                    "label -1": "an image labelled -1", "distractor": KINDS["distractor"]}
+CAUSES = {**KINDS, **_WORDS["causes"]}
 #: Good images that are few.
 FEWEST = 2
 
@@ -54,8 +44,8 @@ def names_of(gallery: Labels) -> Names:
     """Return the kinds and the causes that such labels can have."""
     if gallery.camera is not None:
         return Names(KINDS, CAUSES)
-    return Names(_WITHOUT_CAMERAS, _WITHOUT_CAMERAS | {
-        cause: meaning for cause, meaning in CAUSES.items() if cause not in KINDS})
+    kinds = _WORDS["kinds without cameras"]
+    return Names(kinds, kinds | _WORDS["causes"])
 
 
 @dataclass(frozen=True)

@@ -317,12 +317,9 @@ def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
 def _client(client: Any) -> Any:
     """Return the client to use; None for the threads of this machine."""
     distributed = optional_module("reid_ref.distributed", "distributed", "dask.array")
-    if client is None:
-        try:
-            return distributed.default_client()
-        except ValueError:
-            return None
-    return client
+    with suppress(ValueError):  # there is none
+        return distributed.default_client() if client is None else client
+    return None
 
 
 def _sent_once(value: Any) -> Any:

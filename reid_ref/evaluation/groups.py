@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, Value, check_choice, each_warning_once, read_only)
+    Doubles, InputError, Integers, Value, check_choice, each_warning_once)
 from reid_ref.conventions import AP
 from reid_ref.labels import Labels, cameras_of
 from reid_ref.metrics import mean_in_order, precision_before
@@ -42,10 +42,7 @@ class Groups(Value):
     means: dict[str, Doubles]
 
     def __post_init__(self) -> None:
-        for name in ("value", "queries", "counted"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
-        object.__setattr__(self, "means", {name: read_only(values)
-                                           for name, values in self.means.items()})
+        self._copy_arrays()
 
     def mean(self, measure: str = "mAP") -> float:
         """Return the mean over groups, whatever their numbers of queries.

@@ -1,5 +1,5 @@
 """A query's ranked list, each image with its role; the queries worth a look."""
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Array, Integers, Mask, without_warnings
 from reid_ref.conventions import CHOICES, Convention
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, Labels, QueryLists, count_distractors
@@ -161,14 +162,7 @@ def worst_queries(result: Result, n: int) -> Integers:
 
 
 #: Why a query is shown, with its meaning.
-REASONS = {
-    "worst": "lowest AP",
-    "median": "AP nearest to the median",
-    "random": "drawn at random",
-    "rank-1 wrong": "a wrong image at rank 1, the highest AP first",
-    "no match": "no good image",
-    "tied": "a good and a wrong image at one distance",
-}
+REASONS: Mapping[str, str] = tables_of("evaluation/words.toml")["reasons"]
 
 
 @dataclass(frozen=True)

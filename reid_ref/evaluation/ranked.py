@@ -407,17 +407,12 @@ class Lists(Ranked):
         raise InputError("data", "features or distances, of which a part can be taken",
                          "ranked lists")
 
-    def exact_rows(self, *_: Any) -> Any:
+    def exact_rows(self, *_: Any, **__: Any) -> Any:
         """Ranked lists have no distances."""
         raise InputError("data", "features or distances", "ranked lists",
                          "give the features or the distances that were ranked")
 
-    rows = exact_blocks = by_product = sample = sample_bytes = exact_rows
-
-    def pairs(self, *_: Any) -> PairParts:
-        """Ranked lists have no distances."""
-        pairs: PairParts = self.exact_rows()
-        return pairs
+    pairs = rows = exact_blocks = by_product = sample = sample_bytes = exact_rows
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

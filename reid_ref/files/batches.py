@@ -58,9 +58,8 @@ def _kind(value: Any) -> str:
 
 def _words(value: Any) -> str:
     """Return what a value is, for messages."""
-    kind = _kind(value)
     return "nothing" if value is _MISSING or value is None else _WORDS.get(
-        kind, f"a {type(value).__name__}")
+        _kind(value), f"a {type(value).__name__}")
 
 
 def _arrays(value: Any, name: str, path: object, stored: Stored,

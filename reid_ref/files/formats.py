@@ -57,6 +57,8 @@ _ROWS = "rows of equally many numbers, separated by blanks or commas"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0}
 # numpy parses headers by `ast`, which may fail in two threads of Python 3.11 (gh-106905).
 _parsing = Lock()
 _COMMENT, _NO_DIGIT = re.compile("#.*"), re.compile(r"[^-+0-9,\s]")
@@ -180,9 +182,7 @@ def _read_npz_rows(path: Path, name: str, n: int) -> Any:
     """Return the first rows; None if the array is stored by columns."""
     with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
           archive.open(name) as file, _parsing):
-        read = {(1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0}[np.lib.format.read_magic(file)]
-        shape, by_columns, dtype = read(file)
+        shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
         rows = (min(n, shape[0]), *shape[1:])
         return None if by_columns else np.frombuffer(
             file.read(math.prod(rows) * dtype.itemsize), dtype).reshape(rows)
@@ -191,8 +191,7 @@ def _read_npz_rows(path: Path, name: str, n: int) -> Any:
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and dtype."""
     head = io.BytesIO(file.read(_HEADER))
-    read = {(1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0}.get(np.lib.format.read_magic(head))
+    read = _HEADERS.get(np.lib.format.read_magic(head))
     if read is None:     # version 3.0 is for structured arrays, which hold no plain numbers
         return (), np.dtype([("field", "V1")])
     shape, _, dtype = read(head)

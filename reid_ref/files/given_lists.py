@@ -44,12 +44,11 @@ def lists_with_labels(path: Path, sets: Sequence[GivenLabels],
         except InputError as error:
             errors.append(error)
             continue
-        words = order.words
         if (sizes := _galleries(given, order)) > {len(gallery)} and _are_numbers(
                 path, len(query), query.names(), first):
             order = _of_length(path, given, order, ranked, sizes)
-            gallery, words = given.gallery[order.gallery], order.words
-        return ResultFile(f"ranked lists; labels of {given.title}'s folder: {words}", query,
+            gallery = given.gallery[order.gallery]
+        return ResultFile(f"ranked lists; labels of {given.title}'s folder: {order.words}", query,
                           gallery, ranked=ranked)
     raise errors[0]
 

@@ -95,8 +95,7 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
 
 def read_n_good(path: str | os.PathLike[str]) -> Integers:
     """Read how many good images exist for each query: one vector of whole numbers."""
-    expected = "one array, a number for each query"
-    return read_contents(Path(path)).single(path, expected).vector()
+    return read_contents(Path(path)).single(path, "one array, a number for each query").vector()
 
 
 def read_ranked_lists(

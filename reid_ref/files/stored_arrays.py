@@ -238,9 +238,8 @@ class StoredLabels:
     def load(self) -> Labels:
         """Read the labels; every column must have an entry for each image."""
         n = len(self)
-        for name, column in self.further.items():
-            length = column.length()
-            check_length(length, n, column.where)
+        for column in self.further.values():
+            check_length(column.length(), n, column.where)
         camera = None if self.camera is None else self.camera.labels()
         further: dict[str, Any] = {name: column.names() if name == "name" else column.labels()
                                    for name, column in self.further.items()}

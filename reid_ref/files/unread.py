@@ -49,7 +49,7 @@ def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> Non
 
 def _warn_of_distances(result: ResultFile, role: str, key: str, value: StoredArray) -> None:
     n_query, n_gallery = sizes = len(result.query), len(result.gallery)
-    likeness = [_likeness(_corner(given), _first(result.query_features, _QUERIES),
+    likeness = [_likeness(given.first(_QUERIES), _first(result.query_features, _QUERIES),
                           _first(result.gallery_features, _IMAGES))
                 for given in (value, value.T) if given.shape == sizes]
     names = {role: key}
@@ -64,19 +64,13 @@ def _warn_of_distances(result: ResultFile, role: str, key: str, value: StoredArr
 
 def _warn_of_features(result: ResultFile, keys: Mapping[str, str],
                       unread: Mapping[str, StoredArray]) -> None:
-    given, sides = _first(result.distances, _QUERIES)[:, :_IMAGES], [
-        unread[key] for key in keys.values()]
+    given, sides = _first(result.distances, _QUERIES), [unread[key] for key in keys.values()]
     likeness = [_likeness(given, query.first(_QUERIES), gallery.first(_IMAGES))
                 for query, gallery in product(*((side, side.T) for side in sides))
                 if (query.shape[0], gallery.shape[0]) == (len(result.query), len(result.gallery))
                 and query.shape[1] == gallery.shape[1]]
     if likeness:
         _warn([side.where for side in sides], "distances", keys, max(likeness))
-
-
-def _corner(distances: StoredArray) -> npt.NDArray[Any] | None:
-    rows = distances.first(_QUERIES)
-    return None if rows is None else rows[:, :_IMAGES]
 
 
 def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
@@ -102,7 +96,7 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
     """Return the rank correlation, of either sign, with the most alike measure; -1 if unknown."""
     if distances is None or query is None or gallery is None:
         return -1
-    given = np.real(distances).astype(np.float64)
+    given = np.real(distances[:, :_IMAGES]).astype(np.float64)
     best = -1.0
     for metric, normalize in _MEASURES:
         with np.errstate(all="ignore"):

@@ -14,9 +14,7 @@ from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import permuted_galleries, read_trials
 from reid_ref.result.means import Expectation
 
-__all__ = [
-    "Boxes", "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult",
-    "Rows", "Seeded", "average_trials", "evaluate_person_search", "evaluate_protocol",
-    "evaluate_ranked", "find_protocol", "permuted_galleries", "read_boxes", "read_protocol",
-    "read_trials",
-]
+__all__ = ["Boxes", "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol",
+           "ProtocolResult", "Rows", "Seeded", "average_trials", "evaluate_person_search",
+           "evaluate_protocol", "evaluate_ranked", "find_protocol", "permuted_galleries",
+           "read_boxes", "read_protocol", "read_trials"]

@@ -1,6 +1,7 @@
 """`Boxes`: ground truth, detections and queries of person search, and the files with them."""
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -247,13 +248,10 @@ def _from_json(path: PathLike) -> dict[str, Any]:
 
 
 def _from_arrays(path: PathLike) -> dict[str, Any]:
-    contents = read_contents(Path(path))
-    try:
+    with closing(read_contents(Path(path))) as contents:
         return _arrays_of_lists({
             SEQNET.get(name, name): stored for name, stored in contents.values.items()
             if name in {*Boxes.__dataclass_fields__, *SEQNET} or name.startswith(_GALLERY)})
-    finally:
-        contents.close()
 
 
 def _arrays_of_lists(stored: Mapping[str, StoredArray]) -> dict[str, Any]:

@@ -15,8 +15,6 @@ from reid_ref.statistics.methods import MethodsDifference, Spread, between_metho
 from reid_ref.statistics.paired import Difference, difference, differences, holm
 from reid_ref.statistics.units import UnitSums, unit_sums
 
-__all__ = [
-    "Difference", "Interval", "MethodsDifference", "Spread", "UnitSums", "between_methods",
-    "difference", "differences", "holm", "interval", "mean_intervals", "spread", "standard_error",
-    "unit_sums",
-]
+__all__ = ["Difference", "Interval", "MethodsDifference", "Spread", "UnitSums", "between_methods",
+           "difference", "differences", "holm", "interval", "mean_intervals", "spread",
+           "standard_error", "unit_sums"]

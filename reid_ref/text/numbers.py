@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+from contextlib import suppress
 
 _DIGITS = re.compile("[0-9]{1,18}")  # beyond 18 digits is no rank of any gallery, and no int64
 
@@ -28,11 +29,9 @@ def natural(text: str) -> int:
 
 def real(text: str) -> float:
     """Read a number; Python would also read digits of other scripts, and 1_0 as 10."""
-    try:
+    with suppress(ValueError):
         if text.isascii() and "_" not in text:
             return float(text)
-    except ValueError:
-        pass
     raise argparse.ArgumentTypeError(f"expected a number, e.g. 0.5, got {text!r}")
 
 

@@ -335,7 +335,7 @@ def keeps_own_camera(distmat, q_pids, g_pids, q_camids, g_camids):
                            per_query=SimpleNamespace(ap=np.array(aps)))
 
 
-@pytest.mark.parametrize("seed", range(cases(4, 15)))
+@pytest.mark.parametrize("seed", range(cases(2, 15)))
 def test_one_choice_is_found_from_whichever_convention_is_nearest(seed):
     rng = np.random.default_rng(seed)
     identity = np.where(rng.random(500) < .1, -1, rng.integers(1, 30, 500))
@@ -388,6 +388,7 @@ def test_what_cannot_be_explained_is_said():
     assert "no convention gives half of its APs, and none does with one or two" in report
 
 
+@pytest.mark.nightly
 def test_a_convention_with_most_of_the_aps_is_the_closest():
     check = crosscheck(made(lambda hits, n: step(hits, n) ** (1 if hits[0] else 1.25)), *data())
     assert check.closest == "torchreid-function"

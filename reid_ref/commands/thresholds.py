@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
@@ -82,7 +84,8 @@ def _limits(found: Thresholds, threshold: float = 0) -> dict[str, str]:
     limits = {"distance <=": repr(threshold)}
     if found.signature.get("normalize") == "yes":
         a, b = COSINES[found.signature["metric"]]
-        limits["cos >="] = f"{a - b * threshold:.4f}"
+        # Upwards, so that as printed it accepts no pair more.
+        limits["cos >="] = f"{np.ceil(1e4 * (a - b * threshold)) / 1e4:.4f}"
     return limits
 
 

@@ -289,6 +289,12 @@ def _check_target(name: str) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+def write_whole(path: PathLike, content: str | bytes) -> None:
+    """Write one file as `whole_files` does."""
+    with whole_files(path, mode="wb" if isinstance(content, bytes) else "w") as (file,):
+        file.write(content)
+
+
 @contextlib.contextmanager
 def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
     """Open files for writing; they get their names when the block has ended without an error.

@@ -15,7 +15,7 @@ from reid_ref.console.answers import FORMATS, OfFiles, input_of, show_answer
 from reid_ref.console.confidence import OF_INTERVALS, drawn, interval_ends, interval_options
 from reid_ref.console.request import option
 from reid_ref.conventions import IGNORED, METRICS
-from reid_ref.disk import check_targets, whole_files
+from reid_ref.disk import check_targets, write_whole
 from reid_ref.text import named_rows, percent, row, signature_rows
 from reid_ref.text.numbers import reals
 from reid_ref.text.plain import Share
@@ -225,10 +225,10 @@ def run(request: ThresholdsRequest) -> int:
     wanted = gates.read_gates(request, partial(named_number, far=request.far))
     if "EER" in wanted.least:
         raise InputError("--fail-under", "TAR or DIR, of which more is better", "EER")
-    targets = [] if request.save is None else [request.save]
-    if not all(name.lower().endswith(".json") for name in targets):
-        raise InputError("--save", "a name that ends in .json", request.save)
-    check_targets(*targets)
+    if request.save is not None:
+        if not request.save.lower().endswith(".json"):
+            raise InputError("--save", "a name that ends in .json", request.save)
+        check_targets(request.save)
     how = common.how(request, [common.one_convention(request)])
     data = common.read_files(request)
     doing = f"counting pairs of {len(data.query):,} queries"
@@ -236,9 +236,8 @@ def run(request: ThresholdsRequest) -> int:
         found = thresholds_of(data.input, data.query, data.gallery, common.with_bar(how, bar),
                               request.far, options)
     answer = as_answer(found, request.files, data.layout)
-    with whole_files(*targets) as files:
-        for file in files:
-            file.write(FORMATS["json"].write(answer) + "\n")
+    if request.save is not None:
+        write_whole(request.save, FORMATS["json"].write(answer) + "\n")
     show_answer(request.format, json=lambda: answer, csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))
     return gates.status_of(wanted, lambda name: named_numbers(found).get(name, math.nan), {})

@@ -68,7 +68,6 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
 #: By the name of a row and of a metric; None if intervals were not asked for.
 Intervals = Mapping[str, Mapping[str, Interval]] | None
 
-COVERS = "holds for this gallery and {}"
 NOUNS = {"identity": "identities", "query": "queries", "group": "groups"}
 
 
@@ -130,7 +129,7 @@ def sentence(by_metric: Mapping[str, Interval], models: str = "this model") -> s
                 next(iter(by_metric)))
     interval = by_metric[name]
     how = drawn(interval.unit, interval.method, interval.resamples, interval.seed)
-    return f"{how}; {_units(name, interval)}; {COVERS.format(models)}"
+    return f"{how}; {_units(name, interval)}; holds for this gallery and {models}"
 
 
 def drawn(unit: str, method: str, resamples: int, seed: int | None) -> str:

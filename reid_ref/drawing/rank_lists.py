@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, check_count, optional_module
-from reid_ref.disk import check_regular, whole_files
+from reid_ref.disk import check_regular, write_whole
 from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, literal
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import (
@@ -237,8 +237,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
         stem = os.path.splitext(os.path.basename(path))[0]
         row = ListRow(stem, replace(ranked, next_good=None), path, dict(enumerate(images)))
         picture = as_bytes(draw_rank_lists([row], 0, (width / DPI, height / DPI)), ".jpg")
-        with whole_files(os.path.join(save_dir, f"{stem}.jpg"), mode="wb") as (file,):
-            file.write(picture)
+        write_whole(os.path.join(save_dir, f"{stem}.jpg"), picture)
 
 
 def _paths_and_labels(rows: Any, side: str) -> tuple[list[str], Labels]:

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any
 
 from reid_ref.arrays import InputError, optional_module
-from reid_ref.disk import tables_of, whole_files
+from reid_ref.disk import tables_of, write_whole
 from reid_ref.result import Result
 from reid_ref.text import visible, wrap
 
@@ -259,10 +259,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     ['cmc.pdf']
     """
     check_figure(path)
-    kind = Path(path).suffix.lower()
-    data = as_bytes(figure, kind)  # before the file is opened: drawing can fail
-    with whole_files(path, mode="wb") as (file,):
-        file.write(data)
+    write_whole(path, as_bytes(figure, Path(path).suffix.lower()))
 
 
 def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:

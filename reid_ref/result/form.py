@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import is_only_ignored
-from reid_ref.disk import PathLike, is_packed, pack, path_of, read_json, whole_files
+from reid_ref.disk import PathLike, is_packed, pack, path_of, read_json, write_whole
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result.parts import STATUSES
@@ -87,8 +87,7 @@ def write(path: PathLike, values: Mapping[str, Any]) -> None:
     lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
              for key, value in values.items())
     content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
-    with whole_files(path, mode="wb") as (file,):
-        file.write(pack(content) if is_packed(path) else content)
+    write_whole(path, pack(content) if is_packed(path) else content)
 
 
 def read_values(path: PathLike) -> Values:

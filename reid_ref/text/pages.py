@@ -5,14 +5,14 @@ hostile page takes time in proportion to its length.
 """
 import csv
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 from itertools import chain
-from pathlib import Path
+
+from reid_ref.text.table import LATEX
 
 #: A wider cell, or a wider row, is no table of results.
 _WIDEST = 100
@@ -25,8 +25,6 @@ _LONG_REFERENCE = re.compile("&#[0-9]{8,}")
 _HTML_HEADING = re.compile(r"<h([1-6])", re.IGNORECASE)
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _LATEX_HEADING = re.compile(r"\\(chapter|section|subsection|subsubsection|paragraph)\*?\{")
-#: Not read by reid_ref.disk, which is a room above.
-_NAMES = tomllib.loads(Path(__file__).with_name("latex.toml").read_text("utf-8"))
 
 
 @dataclass
@@ -155,7 +153,7 @@ def _heading(line: str, after: str) -> tuple[int, str]:
     if html:
         return int(html[1]), markdown_plain(line)
     if latex:
-        return _NAMES["levels"][latex[1]], _COMMENT.sub("", line[latex.end():]).strip("{} ")
+        return LATEX["levels"][latex[1]], _COMMENT.sub("", line[latex.end():]).strip("{} ")
     if line and "|" not in line and len(after) > 1 and set(after) in ({"="}, {"-"}):
         return 1 if after[0] == "=" else 2, markdown_plain(line)
     return 0, ""
@@ -259,10 +257,10 @@ def _span(text: str | None) -> int:
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[\s\S]|[{}\[\]&\n]|[^\\{}\[\]&\n]+")
 #: Groups between the name of an environment and its first cell.
-_TABULARS: dict[str, int] = _NAMES["tabulars"]
+_TABULARS: dict[str, int] = LATEX["tabulars"]
 _FLOATS = ("table", "table*", "wraptable", "longtable")
 _ROW_ENDS = ("\\\\", "\\cr", "\\tabularnewline")
-_SHOWN: dict[str, str] = _NAMES["shown"] | dict.fromkeys(_ROW_ENDS, " ")
+_SHOWN: dict[str, str] = LATEX["shown"] | dict.fromkeys(_ROW_ENDS, " ")
 
 
 class _Latex:
@@ -309,7 +307,7 @@ class _Latex:
             place += 1
             if token[0] == "\\":
                 shown.append(_SHOWN.get(token, token[1:] if token[1:] in "%&_#${}|" else ""))
-                hidden = _NAMES["hidden"].get(token[1:], 0)
+                hidden = LATEX["hidden"].get(token[1:], 0)
                 # Of a nested table the columns are no text.
                 hidden += (_TABULARS.get(self.environment(place - 1), 0)
                            if token == "\\begin" else 0)

@@ -3,17 +3,17 @@ import csv
 import io
 import re
 import shutil
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise, zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple
 
 #: Points of a column of an article with two.
 _COLUMN_OF_TWO = 229
-_LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"}}
+#: Not read by reid_ref.disk, which is a room above.
+LATEX = tomllib.loads(Path(__file__).with_name("latex.toml").read_text("utf-8"))
 
 
 def columns() -> int:
@@ -238,4 +238,4 @@ def markdown(text: str) -> str:
 
 def latex(text: str) -> str:
     """Return a text as LaTeX sets it."""
-    return "".join(_LATEX.get(character, character) for character in one_line(text))
+    return "".join(LATEX["set"].get(character, character) for character in one_line(text))

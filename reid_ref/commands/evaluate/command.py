@@ -26,7 +26,7 @@ from reid_ref.console.terminal import show
 from reid_ref.conventions import changed, find_convention, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
-from reid_ref.disk import check_targets, is_direct, is_json, is_packed, whole_files
+from reid_ref.disk import check_targets, is_direct, is_json, is_packed, write_whole
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.trec import write_ranking
@@ -197,8 +197,7 @@ def _check_written(request: EvaluateRequest) -> None:
             suffix = ".json.gz"
         if suffix not in suffixes and not (suffix == "" and is_direct(name)):
             *others, last = suffixes
-            ends = f"{', '.join(others)} or {last}" if others else last
-            raise InputError(flag, f"a name that ends in {ends}", name)
+            raise InputError(flag, f"a name that ends in {', '.join(others)} or {last}", name)
     check_targets(*files_of_ranking(request.save)[:1], *written.values())
 
 
@@ -356,10 +355,8 @@ def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result, h
         ranking = tables.ranking(qrels, run, n_query, lines)
     elif request.save is not None:
         result.save(request.save)
-    if request.per_query is None:
-        return ranking
-    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, plan.named)}, indent=1)
-            + "\n" if is_json else rows.per_query_csv(result, plan.named))
-    with whole_files(request.per_query) as (file,):
-        file.write(text)
+    if request.per_query is not None:
+        write_whole(request.per_query, rows.per_query_csv(result, plan.named) if not is_json else
+                    json.dumps({"schema": SCHEMA, **rows.per_query_json(result, plan.named)},
+                               indent=1) + "\n")
     return ranking

@@ -215,17 +215,6 @@ def extra_columns(measures: Iterable[str]) -> list[str]:
     return [name for name in measures if not measure(name).column]
 
 
-def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[GroupRow]:
-    """Return the numbers of each group; identities by mAP, the lowest first, cameras by number."""
-    groups, rows = by_group(result, by=by, measures=measures), list[GroupRow]()
-    columns = groups.value, groups.queries, groups.counted, *groups.means.values()
-    for value, queries, counted, *numbers in zip(*(column.tolist() for column in columns)):
-        means = dict(zip(groups.means, numbers))
-        rows.append(GroupRow(**{by: value}, queries=queries, counted=counted,
-                             **as_fields(means, BY_DEFAULT)))
-    return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))
-
-
 def pair_matrices(pairs: CameraPairs) -> PairMatrices:
     """Return pairs of cameras for JSON."""
     return PairMatrices(
@@ -250,9 +239,18 @@ PAIRS = {"camera-pair": "plain", "view-pair": "views"}
 
 def groups_of(result: Result, given: Given, how: How, by: str,
               measures: Sequence[str] = ()) -> list[GroupRow] | PairMatrices:
-    """Return the numbers of each group, or of pairs of cameras by the distances of the result."""
-    if by not in PAIRS:
-        return group_rows(result, by, measures)
-    data = given.data
-    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, PAIRS[by],
-                                         replace(how, lists=None)))
+    """Return the numbers of each group, or of pairs of cameras by the distances of the result.
+
+    Identities are by mAP, the lowest first, cameras by number.
+    """
+    if by in PAIRS:
+        data = given.data
+        return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, PAIRS[by],
+                                             replace(how, lists=None)))
+    groups, rows = by_group(result, by=by, measures=measures), list[GroupRow]()
+    columns = groups.value, groups.queries, groups.counted, *groups.means.values()
+    for value, queries, counted, *numbers in zip(*(column.tolist() for column in columns)):
+        means = dict(zip(groups.means, numbers))
+        rows.append(GroupRow(**{by: value}, queries=queries, counted=counted,
+                             **as_fields(means, BY_DEFAULT)))
+    return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

@@ -2,15 +2,15 @@
 import argparse
 from dataclasses import dataclass
 
-from reid_ref.arrays import InputError, check_count
+from reid_ref.arrays import InputError, check_count, optional_module
 from reid_ref.commands.report.compute import Options, gather
-from reid_ref.commands.report.show import check_libraries, page
+from reid_ref.commands.report.show import NEEDS, page
 from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import OF_IMAGES, image_names
 from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
-from reid_ref.disk import check_targets, whole_files
+from reid_ref.disk import check_targets, write_whole
 from reid_ref.drawing.style import wrote_line
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
@@ -48,7 +48,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: ReportRequest) -> None:
     options, protocol = _options(request), protocols.check_part(request)
-    check_libraries()
+    optional_module("report", *NEEDS)
     check_targets(request.output)
     every = systems.given_systems(request, protocol)
     options = options._replace(how=under_saved(request, options.how, every))
@@ -61,8 +61,7 @@ def run(request: ReportRequest) -> None:
         content = gather(files, options._replace(how=common.with_bar(options.how, bar)), seeds)
     with common.progress_bar(len(content.queries) * len(files), "drawing the page") as bar:
         text = page(content, images, None if bar is None else bar.update)
-    with whole_files(request.output) as (file,):
-        file.write(text)
+    write_whole(request.output, text)
     show(wrote_line(request.output))
 
 

@@ -187,10 +187,11 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
         n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
         reasons = _reasons(first, comparison, n, options.seed) if n else {}
         ap = np.nan_to_num(first.of_query("mAP"), nan=-1.0)
-        queries = [*_in_turn(reasons.get("gain", ()), reasons.get("loss", ())), *sorted(
+        in_turn = zip_longest(reasons.get("gain", ()), reasons.get("loss", ()))
+        changed = [query for pair in in_turn for query in pair if query is not None]
+        queries = list(dict.fromkeys([*changed, *sorted(
             {query for chosen in reasons.values() for query in chosen},
-            key=lambda query: (ap[query], query))]
-        queries = list(dict.fromkeys(queries))
+            key=lambda query: (ap[query], query))]))
         headlines = {name: {metric: result.value(metric) for metric in options.measures}
                      or headline(result) for name, result in results.items()}
         intervals = intervals_by_metric(results, {
@@ -245,11 +246,6 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
                for reason, changes in (("gain", "gains"), ("loss", "losses"))}
     reasons = {**changed, **choose(first, n, seed, [*changed["gain"], *changed["loss"]])}
     return {reason: queries for reason, queries in reasons.items() if queries}
-
-
-def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
-    """Return the largest gain, the largest loss, the next gain, and so on."""
-    return [query for pair in zip_longest(gains, losses) for query in pair if query is not None]
 
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],

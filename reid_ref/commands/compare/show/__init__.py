@@ -58,18 +58,13 @@ def block(answer: Comparisons, metric: str) -> list[str]:
             [answer.baseline, percent(answer.values[answer.baseline][metric]), *[""] * len(heads)],
             *([change.system, percent(answer.values[change.system][metric]), *row]
               for change, row in zip(changes, cells))], indent=16) + lines_of(answer, changes)
-    title, indent = _title(answer)
-    text = [*_numbers(answer, metric), "", *lines([title, *heads], [
+    indent = len(MODELS) if answer.has_seeds else 16
+    text = [*_numbers(answer, metric, indent), "", *lines([MODELS * answer.has_seeds, *heads], [
         [pair_name(change, letters), *row] for change, row in zip(changes, cells)], indent=indent)]
     return text + lines_of(answer, changes) + _methods(answer, changes, heads)
 
 
-def _title(answer: Comparisons) -> tuple[str, int]:
-    """Return the head of the answer about models, and the width of the first columns."""
-    return (MODELS, len(MODELS)) if answer.has_seeds else ("", 16)
-
-
-def _numbers(answer: Comparisons, metric: str) -> list[str]:
+def _numbers(answer: Comparisons, metric: str, indent: int) -> list[str]:
     """Return the number of each system, its spread over seeds, and whom it is better than."""
     letters = letters_of(answer)
     heads = ["percent", *(["sd", "its interval", "seeds"] if answer.has_seeds else []),
@@ -81,8 +76,7 @@ def _numbers(answer: Comparisons, metric: str) -> list[str]:
         if answer.has_seeds:
             row += [*_of_seeds(of_seeds), str(of_seeds.runs)]
         rows.append([*row, *([" ".join(_beaten(answer, name, metric))] if letters else [])])
-    return lines([metric, *heads], rows, left=(0, len(heads)) if letters else (0,),
-                 indent=_title(answer)[1])
+    return lines([metric, *heads], rows, (0, len(heads)) if letters else (0,), indent)
 
 
 def _of_seeds(spread: Spread) -> list[str]:

@@ -17,7 +17,7 @@ from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.analysis.compare.answer import (
     HOW_METHODS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, shown_columns, too_few)
-from reid_ref.arrays import ignored, optional_module, warnings_to
+from reid_ref.arrays import ignored, warnings_to
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.compute import pair_matrices
 from reid_ref.commands.evaluate.show.rows import per_query_json
@@ -57,11 +57,6 @@ TABS = {"gain,loss": "gains and losses", "gain": "largest gain", "loss": "larges
         "rank-1 wrong": "Rank-1 wrong", "no match": "no match", "tied": "tied"}
 MEANINGS = {**REASONS, "gain,loss": "AP changed most from the baseline",
             "gain": "AP rose most from the baseline", "loss": "AP fell most from the baseline"}
-
-
-def check_libraries() -> None:
-    """Refuse, before any work, a page that cannot be made for want of a library."""
-    optional_module("report", *NEEDS)
 
 
 def page(content: Page, images: Images | None = None, progress: Progress | None = None) -> str:
@@ -114,14 +109,11 @@ def _context(content: Page, cards: Cards, names: list[str],
                      for spread in system.spreads.values()),
         "intervals": list(dict.fromkeys(interval_words(system, several)
                                         for system in content.systems)),
-        "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
-                                    "nouns": confidence.NOUNS[compared.unit],
-                                    "how": HOW_METHODS,
-                                    "level": f"{compared.level:g}",
-                                    "columns": [
-                                        column for column in shown_columns(len(results) > 2)
-                                        if "better" not in column.fields],
-                                    "too_few": too_few(compared)},
+        "comparison": compared and {
+            "baseline": visible(compared.baseline), "unit": compared.unit, "how": HOW_METHODS,
+            "nouns": confidence.NOUNS[compared.unit], "level": f"{compared.level:g}",
+            "columns": [column for column in shown_columns(len(results) > 2)
+                        if "better" not in column.fields], "too_few": too_few(compared)},
         "figures": _figures(content, results),
         "facts": _of_systems(content, partial(system_facts, measures=measures)),
         "findings": _of_systems(content, _findings),
@@ -302,9 +294,7 @@ def system_facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[s
     """Return what was evaluated, by name, in words."""
     result, more = system.result, system.more
     layout, sizes = layout_and_sizes(result, more.data if more else None)
-    dataset = None
-    if more:
-        dataset = more.benchmark.sentence if more.benchmark else NO_BENCHMARK
+    dataset = more and (more.benchmark.sentence if more.benchmark else NO_BENCHMARK)
     return [*evaluate.facts(result, source(system.files, layout), sizes, dataset,
                             measures or HEADLINE),
             ("signature", spaced(str(result.signature)))]
@@ -336,11 +326,9 @@ def change_words(change: Comparison, several: bool, seeds: bool = False) -> list
         "wrong" if change.better_system else "")
     if not seeds:
         return [_answer(change, several, "", role)]
-    answers = [_answer(change, several, MODELS, "")]
-    of_methods = change.of_methods
-    if of_methods is None:
-        return [*answers, {"question": METHODS, "none": ONE_SEED}]
-    return [*answers, _answer(of_methods, several, METHODS, role)]
+    return [_answer(change, several, MODELS, ""),
+            _answer(change.of_methods, several, METHODS, role) if change.of_methods else
+            {"question": METHODS, "none": ONE_SEED}]
 
 
 def _answer(change: Comparison, several: bool, question: str, role: str) -> dict[str, Any]:

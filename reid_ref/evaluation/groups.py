@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, Value, check_choice, each_warning_once)
+    Doubles, InputError, Integers, Value, check_choice, each_warning_once, read_only)
 from reid_ref.conventions import AP
 from reid_ref.labels import Labels, cameras_of
 from reid_ref.metrics import mean_in_order, precision_before
@@ -42,7 +42,10 @@ class Groups(Value):
     means: dict[str, Doubles]
 
     def __post_init__(self) -> None:
-        self._copy_arrays()
+        for name in ("value", "queries", "counted"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        object.__setattr__(self, "means", {name: read_only(values)
+                                           for name, values in self.means.items()})
 
     def mean(self, measure: str = "mAP") -> float:
         """Return the mean over groups, whatever their numbers of queries.

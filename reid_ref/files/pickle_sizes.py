@@ -24,6 +24,7 @@ _TAKES = {name: n_bytes for n_bytes, names in {
     40: "NONE NEWTRUE NEWFALSE EMPTY_TUPLE BUILD APPEND APPENDS SETITEM SETITEMS BININT BININT1 "
         "BININT2 LONG1 BINFLOAT SHORT_BINSTRING GLOBAL BINGET LONG_BINGET PROTO STOP",
     }.items() for name in names.split()}
+#: And a character of a text.
 _CHARACTER = 5
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 #: Ends of the names whose call hashes what is in a list.

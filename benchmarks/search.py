@@ -102,6 +102,8 @@ def rows(measured: Numbers) -> list[Row]:
                  tried, measured["seconds"], " s", "search"),
              Row("(o) validate, a search", "", "memory, the file's arrays included",
                  measured["bytes"] / MIB, " MiB", "search memory")]
+    if "same ways" not in measured:  # of a run without another commit beside
+        return found
     same = measured["same ways"]
     against = f"commit {measured['beside']}: {second(same['theirs'])} of processor time"
     return found + [

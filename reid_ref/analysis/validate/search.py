@@ -176,7 +176,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     groups = passes_of(chains)
     trials.waiting[:] = chains
     trials.order.update((tuple(each.name for each in chain), k) for k, chain in enumerate(chains))
-    how = How(max_memory=max_memory)
+    how = How(max_memory=max_memory, shared=[])
     # Re-ranking takes longest, the longer the more neighbours it needs, and comes last.
     for group in sorted(groups, key=lambda group: max(each.neighbours for each in group[0])):
         try:
@@ -194,8 +194,8 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
     """Try the variation nearest to a figure, but re-ranking, with each that ranks nothing anew.
 
     Also the two nearest of those that do not either. Only where nothing prints the figure,
-    conventions alone are `plain` and more than `AROUND` points off, and it leaves less than .75
-    of that.
+    conventions alone are `plain` and more than `AROUND` points off, and it leaves less than .75 of
+    that.
     """
     def off(each: _Tried) -> float:
         return float(np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(digits))

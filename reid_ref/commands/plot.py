@@ -20,7 +20,6 @@ from reid_ref.conventions import lacking_cameras
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
-from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.drawing.style import INTERVALS, RANGE, caption, with_counts
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
@@ -118,12 +117,12 @@ def _cameras(drawing: Drawing) -> tuple[Any, str]:
 
 
 def _distances(drawing: Drawing) -> tuple[Any, str]:
-    def sample(given: Given) -> DistanceSample:
+    def sample(given: Given) -> curves.DistanceSample:
         data = given.data_for("plot distances")
         with common.progress_bar(len(data.query)) as bar:
             blocks = data.input.exact_blocks(data.query, data.gallery, drawing.how)
-            drawn = distance_sample(blocks, data.query, data.gallery,
-                                    progress=None if bar is None else bar.update)
+            drawn = curves.distance_sample(blocks, data.query, data.gallery,
+                                           progress=None if bar is None else bar.update)
         return replace(drawn, squared=data.query_features is not None
                        and drawing.how.distance()[0] == "euclidean")
 

@@ -3,8 +3,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import InputError, NormWarning, UnreadWarning, warn
-from reid_ref.arrays.errors import check_count
+from reid_ref.arrays import InputError, NormWarning, UnreadWarning, check_count, warn
 from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.console.protocol_names import protocol_or_file
 from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request

@@ -25,6 +25,7 @@ from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, 
 from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
 from reid_ref.console.answers import layout_and_sizes, dataset_of
+from reid_ref.disk import tables_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
 from reid_ref.drawing.results import caption_of, shared_axes
 from reid_ref.drawing.style import INTERVALS, caption, draw_panels
@@ -51,12 +52,9 @@ OF_ALL = {"pr": figures.precision_recall, "ap": figures.average_precision,
 MOST_ROWS = 20_000
 #: Points of the CMC curve in the JSON, as many as `--json` has.
 CMC = 50
-#: Tabs: reasons of `rank_lists`, and of a comparison. A page of several opens with the first.
-TABS = {"gain,loss": "gains and losses", "gain": "largest gain", "loss": "largest loss",
-        "worst": "worst AP", "median": "median AP", "random": "random",
-        "rank-1 wrong": "Rank-1 wrong", "no match": "no match", "tied": "tied"}
-MEANINGS = {**REASONS, "gain,loss": "AP changed most from the baseline",
-            "gain": "AP rose most from the baseline", "loss": "AP fell most from the baseline"}
+_WORDS: dict[str, dict[str, str]] = tables_of("commands/report/show/tabs.toml")
+#: By reason, the name of its tab, and what it means.
+TABS, MEANINGS = _WORDS["tabs"], REASONS | _WORDS["meanings"]
 
 
 def page(content: Page, images: Images | None = None, progress: Progress | None = None) -> str:

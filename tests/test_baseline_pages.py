@@ -36,9 +36,9 @@ def test_every_printed_pair_is_near_one_convention_and_far_from_the_others():
     off = [abs(mAP(name, convention) - float(record.mAP)) for name, record in whole
            for convention in tables.NETWORKS[name]["conventions"]]
     assert len({name for name, _ in whole}) == 6
-    assert (f"On six [networks](docs/baselines.md), one convention is within {max(nearest):.2f} "
-            "points of the printed Rank-1 and mAP; another is up to "
-            f"{max(off):.1f} points off in mAP.") in text_of("README.md")
+    assert ("For each of six [networks](docs/baselines.md), one convention is within "
+            f"{max(nearest):.2f} points of the printed pair, another up to {max(off):.1f} points "
+            "off.") in text_of("README.md")
     assert f"off by at most {max(nearest):.2f} points" in text_of("docs/baselines.md")
     assert 0 < max(nearest) < .4
     raised = [mAP(name, "fast-reid") - mAP(name, "torchreid") for name in tables.networks()]

@@ -225,7 +225,8 @@ def test_no_more_is_unpacked_than_a_file_tells(tmp_path, monkeypatch):
 def test_one_network_under_several_conventions(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     drawn = []
-    monkeypatch.setattr("reid_ref.drawing.conventions", lambda results, ax: drawn.append(results))
+    monkeypatch.setattr("reid_ref.drawing.conventions", lambda results, ax, **_: drawn.append(
+        results))
     network = make.NETWORKS["osnet_x0_25"]
     table("plot", "conventions", *(kept(network.name, each) for each in network.conventions),
           "-o", tmp_path / "x.svg")

@@ -199,7 +199,8 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
 
 
 _DISTANCES: dict[str, Callable[[Any], Any]] = {
-    "descending": np.negative, "distances abs": np.abs, "distances clip": partial(np.maximum, 0)}
+    "descending": np.negative, "unsorted": np.zeros_like, "distances abs": np.abs,
+    "distances clip": partial(np.maximum, 0)}
 #: What becomes of a list, by its order of images, and their distances.
 _LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "no first": lambda order, row: order[1:], "no last": lambda order, row: order[:-1],

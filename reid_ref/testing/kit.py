@@ -368,7 +368,8 @@ def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None
     if (rule is None or "follows no rule" in rule.words) and least is not None and (
             1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
                 k, k + 1))], verdict.form).passed for k in range(len(least.query))):
-        return INFLUENCE
+        is_rounding = verdict.difference is not None and verdict.difference.is_rounding
+        return f"it is the rule's number {NEARNESS[2]}" if is_rounding else INFLUENCE
     if rule:
         rules.causes.append(rule)
         return f"it follows {rule}"
@@ -397,7 +398,9 @@ def _shown(tested: Subject, check: Check,
         return [f"it takes {sizes} to show it" if is_least else
                 f"not made smaller than {sizes}"], arrays
     lines = ["the smallest problem that shows it:",
-             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form))]
+             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
+             *[f"    similarity = -distmat.astype(np.{arrays.signed})"] * (
+                 "similarity" in tested.words)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

@@ -110,10 +110,9 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
               "self": StandIn(), "rank": MAX_RANK if rank is None else rank}
     if part in others:
         return others[part]
-    if part == "similarity":
-        return np.negative(arrays.distances, dtype=arrays.signed, order="C")
-    if part == "distances":
-        return np.array(arrays.distances, order="C")
+    if part in ("distances", "similarity"):
+        signed = arrays.distances.astype(np.promote_types(arrays.distances.dtype, np.int8))
+        return np.array(arrays.distances if part == "distances" else -signed, order="C")
     if part in ("ranked", "places"):
         order = np.argsort(arrays.distances, axis=1, kind="stable")
         return order if part == "places" else arrays.gallery.identity[order]

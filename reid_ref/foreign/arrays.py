@@ -34,11 +34,6 @@ class Arrays(Value):
     gallery: Labels
     features: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
 
-    @property
-    def signed(self) -> Any:
-        """The dtype that holds the negative of each distance."""
-        return np.promote_types(self.distances.dtype, np.int8)
-
     def take(self, queries: Any = slice(None), images: Any = slice(None)) -> Arrays:
         """Return some of the queries and some of the gallery's images."""
         kept = self.features and (self.features[0][queries], self.features[1][images])

@@ -45,11 +45,6 @@ class Mismatch(NamedTuple):
         """Whether it is a hundred times the rule's number."""
         return self.ours > 0.02 and abs(self.theirs / 100 - self.ours) < SINGLE
 
-    @property
-    def is_rounding(self) -> bool:
-        """Whether single precision makes the difference."""
-        return abs(self.theirs - self.ours) <= SINGLE
-
 
 class Compared(NamedTuple):
     """One field of an answer beside ours: the names of its numbers, both, how far they may be."""

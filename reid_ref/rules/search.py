@@ -95,12 +95,12 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             return _named(found, allowed)
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
+    same = [way for way in claimed if _choices(way) in map(_choices, near[:1])]
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
-            or _mistaken([*(next((way for way in claimed if _choices(way) == _choices(each)),
-                                 in_one_step(each)) for each in near[:1]), *claimed, nearest_rule(pairs, tolerance),
-                          *bases], pairs, tolerance))
+            or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
+                          nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:

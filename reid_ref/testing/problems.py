@@ -215,9 +215,9 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
     if "same location" in convention.ignored or made.query.camera is None:
         return [made]
     random, problems = np.random.RandomState(10), []
+    made = problem(9, convention, 40, 160)
     for numbers in ([-1, 0, 1, 2, 8, 9, 10, 11, 12, 16, 32, 100, 256, 257, 300],
                     [1, 2, 129, 1001, 1025, 10001, 65537, 100001]):
-        made = problem(9, convention, 40, 160)
         for side, n in (("query", 40), ("gallery", 160)):
             made = relabelled(made, side, slice(None), camera=random.choice(numbers, n),
                               identity=random.randint(1, 13, n))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.foreign.meaning import by_values, first_of, named_parts, refuse_part
+from reid_ref.foreign.meaning import by_values, first_of, named_parts, refuse_part, without_meaning
 from reid_ref.foreign.words import as_numbers, describe, short
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
@@ -79,6 +79,9 @@ class Answer(Value):
             if (value := getattr(self, name)) is not None})
 
 
+_MEANS = {"mAP", "AP", "mINP", "INP"}
+
+
 def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     """Return the answer as numpy values; `function` is the name of what gave it.
 
@@ -96,6 +99,12 @@ def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     """
     try:
         parts, told = _of_result(value) or first_of(named_parts(value)), tuple[str, ...]()
+        for name, curve in without_meaning(value).items() if parts and _MEANS >= {*parts} else ():
+            if name.lower() in ("rank", "ranks") and (
+                    np.diff(curve, prepend=0, append=1 + ROUNDING) >= 0).all():
+                parts["CMC"] = curve
+            else:
+                told += f"not understood: {name}, {len(curve)} numbers",
         if not parts:
             parts, told = by_values(value, function, order)
         if not parts:

@@ -111,7 +111,8 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     if part in others:
         return others[part]
     if part in ("distances", "similarity"):
-        return np.array(arrays.distances if part == "distances" else -arrays.distances, order="C")
+        signed = arrays.distances.astype(np.promote_types(arrays.distances.dtype, np.int8))
+        return np.array(arrays.distances if part == "distances" else -signed, order="C")
     if part in ("ranked", "places"):
         order = np.argsort(arrays.distances, axis=1, kind="stable")
         return order if part == "places" else arrays.gallery.identity[order]

@@ -44,6 +44,14 @@ def named_parts(value: Any, parent: str = "") -> Iterator[tuple[Any, Any]]:
             yield kind, part
 
 
+def without_meaning(value: Any) -> dict[str, npt.NDArray[Any]]:
+    """Return the vectors of numbers whose names tell nothing."""
+    vectors = ((str(name), as_numbers_or_none(part)) for name, part in _members(value)
+               if meaning(name) is None)
+    return {name: vector for name, vector in vectors if vector is not None
+            and vector.ndim == 1 < vector.size and vector.dtype.kind == "f"}
+
+
 def first_of(named: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Return the first part of each kind, one of vectors and numbers if there is any."""
     found: dict[Any, Any] = {}

@@ -62,7 +62,7 @@ def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake
     first = np.cumsum(ap)[:-1] / sizes
     of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
         k, n - np.arange(0, n, k))) for k in sizes]
-    full = np.append(first, np.nan)[n // sizes * sizes - 1]  # NaN where every batch is full
+    full = np.append(first, np.nan)[np.where(n < 2 * sizes, n, n // sizes * sizes) - 1]
     for key, words, means in (
             ("full", "in batches of {} queries the last one is left out, which is not full", full),
             ("first", f"only the first {{}} of {n:,} queries count", first),
@@ -199,7 +199,11 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
 
 
 _DISTANCES: dict[str, Callable[[Any], Any]] = {
-    "descending": np.negative, "distances abs": np.abs, "distances clip": partial(np.maximum, 0)}
+    "descending": np.negative, "unsorted": np.zeros_like, "distances abs": np.abs,
+    "distances clip": partial(np.maximum, 0),
+    **{f"decimals {k}": partial(np.round, decimals=k) for k in range(1, 7)},
+    **{dtype: partial(np.ndarray.astype, dtype=dtype) for dtype in (
+        "float32", "float16", "int64")}}
 #: What becomes of a list, by its order of images, and their distances.
 _LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "no first": lambda order, row: order[1:], "no last": lambda order, row: order[:-1],
@@ -213,12 +217,8 @@ _LISTS: dict[str, Callable[[Any, Any], Any]] = {
 def _order(row: npt.NDArray[Any], convention: Convention, good: Any, kept: Any,
            keys: frozenset[str]) -> npt.NDArray[np.int64]:
     for key in keys & {*_DISTANCES}:
-        row = _DISTANCES[key](row)
-    for dtype in keys & {"float32", "float16", "int64"}:
         with np.errstate(over="ignore", invalid="ignore"):
-            row = row.astype(dtype)
-    for digits in _numbers(keys, "decimals "):
-        row = np.round(row, digits)
+            row = _DISTANCES[key](row)
     for far in _numbers(keys, "at "):
         row, kept[:] = np.where(kept, row, far), True
     order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")

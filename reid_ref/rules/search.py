@@ -95,11 +95,12 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             return _named(found, allowed)
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
+    same = [way for way in claimed if _choices(way) in map(_choices, near[:1])]
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
-            or _mistaken([*map(in_one_step, near[:1]), *claimed, nearest_rule(pairs, tolerance),
-                          *bases], pairs, tolerance))
+            or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
+                          nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
@@ -187,8 +188,9 @@ def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) ->
         choices = words_of_choices(of[0])
         return found._replace(words=f"which is that of {of[0].name}" + f" ({choices})" * bool(
             choices))
-    right = sum(found._replace(mistakes=()).gives(*pair) for pair in pairs)
-    return found if 2 * right < len(pairs) else None
+    asked = [pair for pair in pairs if without(pair[1], other.of) != pair[1]]
+    right = sum(found._replace(mistakes=()).gives(*pair) for pair in asked)
+    return found if 2 * right < len(asked) else None
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,

@@ -14,6 +14,7 @@ import numpy as np
 
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.foreign.arguments import part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
@@ -368,7 +369,8 @@ def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None
     if (rule is None or "follows no rule" in rule.words) and least is not None and (
             1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
                 k, k + 1))], verdict.form).passed for k in range(len(least.query))):
-        return INFLUENCE
+        return f"it is the rule's number {NEARNESS[2]}" if verdict.difference and abs(
+            verdict.difference.theirs - verdict.difference.ours) <= SINGLE else INFLUENCE
     if rule:
         rules.causes.append(rule)
         return f"it follows {rule}"
@@ -397,7 +399,9 @@ def _shown(tested: Subject, check: Check,
         return [f"it takes {sizes} to show it" if is_least else
                 f"not made smaller than {sizes}"], arrays
     lines = ["the smallest problem that shows it:",
-             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form))]
+             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
+             *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (
+                 "similarity" in tested.words)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

@@ -209,17 +209,20 @@ def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
     """Cameras of any number: -1, 0, those that 3 or 8 bits merge, those of more digits, those that
-    are one number with the identity.
+    are one number with the identity, also where that is multiplied by up to 100,000.
     """
     made, = plain(convention, square)[:1]
     if "same location" in convention.ignored or made.query.camera is None:
         return [made]
-    made, random = problem(9, convention, 40, 160), np.random.RandomState(10)
-    numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 16, 32, 100, 256, 257, 300])
-    for side, n in (("query", 40), ("gallery", 160)):
-        made = relabelled(made, side, slice(None), camera=random.choice(numbers, n),
-                          identity=random.randint(1, 13, n))
-    return [made]
+    random, problems = np.random.RandomState(10), []
+    made = problem(9, convention, 40, 160)
+    for numbers in ([-1, 0, 1, 2, 8, 9, 10, 11, 12, 16, 32, 100, 256, 257, 300],
+                    [1, 2, 129, 1001, 1025, 10001, 65537, 100001]):
+        for side, n in (("query", 40), ("gallery", 160)):
+            made = relabelled(made, side, slice(None), camera=random.choice(numbers, n),
+                              identity=random.randint(1, 13, n))
+        problems.append(made)
+    return problems
 
 
 def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:

@@ -147,7 +147,9 @@ def _verdict(report: Report) -> str:
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))
     texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
-             "no rule gives these numbers" * bool(failed and no_rule), *cause]
+             "no rule gives these numbers" * bool(failed and no_rule), *cause,
+             "CMC was not given, so it was not compared" * bool(
+                 "it gives " in report.how and "CMC" not in report.how)]
     return "; ".join(filter(None, texts))
 
 

@@ -1,5 +1,6 @@
 """Whether the cause that is told of a wrong evaluator is the true one."""
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from reid_ref.testing.smallest import by_hand
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.nightly import cases
-from tests.testing.wrong import LOOP, ONLY, by_memory, finite, right_first
+from tests.testing.wrong import LOOP, ONLY, by_memory, finite, keyed, right_first
 
 
 def lists(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -185,6 +186,11 @@ MISTAKEN = [
     ("torchreid-function", "queries without a match", of_neighbours, "takes the next one"),
     ("torchreid-function", "queries without a match", hits_at_once, "as a hit at Rank-1"),
     ("torchreid-function", "ties", of_distinct, "only the last one stays"),
+    ("torchreid-function", "any cameras", partial(keyed, factor=1), "key identity + camera"),
+    *(("torchreid-function", "any cameras", partial(keyed, factor=factor), f" {factor} + camera")
+      for factor in (1000, 10000, 65536)),
+    ("torchreid-function", "plain", lambda distmat, *labels: LOOP(0 * distmat, *labels),
+     "nothing is sorted"),
     *(("torchreid-function", check, *pair) for check, texts in {
         "any cameras": ["the key identity * 10", "modulo 8", "through uint8", "camera 0 is taken",
                         "below 0 are taken for none"],

@@ -143,9 +143,9 @@ def redistances(change):
     return given(lambda d, *labels: (change(d), *labels))
 
 
-def keyed(distmat, q_pids, g_pids, q_camids, g_camids):
+def keyed(distmat, q_pids, g_pids, q_camids, g_camids, factor=10):
     """An image is ignored if identity and camera make the query's key."""
-    own = (g_pids * 10 + g_camids) == (q_pids * 10 + q_camids)[:, None]
+    own = (g_pids * factor + g_camids) == (q_pids * factor + q_camids)[:, None]
     return means(distmat, q_pids, own, g_pids)
 
 
@@ -344,8 +344,8 @@ def vectorised(distmat, q_pids, g_pids, q_camids, g_camids):
 
 
 def by_similarity(similarity, query_ids, gallery_ids, query_cams, gallery_cams):
-    cmc, mAP = evaluator(junk="kept")(-similarity, query_ids, gallery_ids, query_cams,
-                                      gallery_cams)
+    cmc, mAP = evaluator(junk="kept")(-similarity.astype(float), query_ids, gallery_ids,
+                                      query_cams, gallery_cams)
     return SimpleNamespace(rank1=100 * cmc[0], rank5=100 * cmc[4],
                            mean_average_precision=100 * mAP)
 

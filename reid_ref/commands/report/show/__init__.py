@@ -54,7 +54,7 @@ MOST_ROWS = 20_000
 CMC = 50
 _WORDS: dict[str, dict[str, str]] = tables_of("commands/report/show/tabs.toml")
 #: By reason, the name of its tab, and what it means.
-TABS, MEANINGS = _WORDS["tabs"], REASONS | _WORDS["meanings"]
+TABS, MEANINGS = _WORDS["tabs"], {**REASONS, **_WORDS["meanings"]}
 
 
 def page(content: Page, images: Images | None = None, progress: Progress | None = None) -> str:

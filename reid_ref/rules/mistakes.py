@@ -62,10 +62,9 @@ def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake
     first = np.cumsum(ap)[:-1] / sizes
     of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
         k, n - np.arange(0, n, k))) for k in sizes]
-    full = np.append(first, np.nan)[np.where(n < 2 * sizes, n, n // sizes * sizes) - 1]
     for key, words, means in (
-            ("full", "in batches of {} queries the last one is left out, which is not full", full),
-            ("first", f"only the first {{}} of {n:,} queries count", first),
+            ("first", f"only the first {{}} of {n:,} queries count; where they come in batches, "
+             "the last one is left out", first),
             ("batch", "the mean is over the means of batches of {} queries", of_batches)):
         fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
         found += [Mistake(f"{key} {k}", "mean", words.format(f"{k:,}"))
@@ -152,8 +151,7 @@ def _numbers(keys: Collection[str], of: str) -> list[int]:
 def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> Any:
     """Return the weight of each query that counts, or None for equal ones."""
     place, batches, n = np.flatnonzero(counted), _numbers(keys, "batch "), len(query)
-    for first in [*_numbers(keys, "first "), *[n - 1] * ("but last" in keys), *(
-            n // size * size for size in _numbers(keys, "full "))]:
+    for first in [*_numbers(keys, "first "), *[n - 1] * ("but last" in keys)]:
         return (place < first).astype(np.float64)
     if "by match" in keys:
         return n_good[counted].astype(np.float64)

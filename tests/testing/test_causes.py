@@ -83,7 +83,7 @@ CAUSES = {
         by_mean(batches), "the mean is over the means of batches of 60 queries, in mAP alone"),
     "the first queries": (
         by_mean(lambda ap, pids: ap[:1700].mean()),
-        "only the first 1,700 of 2,111 queries count, in mAP alone"),
+        "only the first 1,700 of 2,111 queries count; where they come in batches, the last one"),
     "the mean over identities": (
         by_mean(lambda ap, pids: np.mean([ap[pids == pid].mean() for pid in np.unique(pids)])),
         "the mean is over identities, of the mean of each, in mAP alone"),
@@ -105,7 +105,7 @@ CAUSES = {
         "queries influence one another"),
     "CMC of other queries": (
         lambda *arrays: (LOOP(*arrays)[0], of_market(share)(*arrays)[1]),
-        "but for its CMC: which is that of matlab[unmatched=drop]"),
+        "but for its CMC: which is that of torchreid-function"),
     "another AP": (
         of_market(lambda ap, n_good, n_same, aps: (ap / n_good)**2 if n_good else 0.0),
         "its numbers are those of matlab, but for its mAP: which follows no rule")}
@@ -182,7 +182,8 @@ MISTAKEN = [
     ("torchreid-function", "plain", of_first_camera, "the camera of an identity's first query"),
     ("torchreid-function", "plain", lambda *arrays: (
         np.floor(LOOP(*arrays)[0] * 100) / 100, LOOP(*arrays)[1]), "rounded down to 2 decimals"),
-    ("torchreid-function", "plain", of_full_batches, "in batches of 5 queries the last one"),
+    ("torchreid-function", "plain", of_full_batches,
+     "only the first 5 of 9 queries count; where they come in batches"),
     ("torchreid-function", "queries without a match", of_neighbours, "takes the next one"),
     ("torchreid-function", "queries without a match", hits_at_once, "as a hit at Rank-1"),
     ("torchreid-function", "ties", of_distinct, "only the last one stays"),

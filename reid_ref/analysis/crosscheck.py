@@ -325,7 +325,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     def cost(base: Convention) -> str:
         if answer.mAP is None:
             return ""
-        return f"; mAP {100 * (answer.mAP - result_of(arrays, base)[0].mAP):+.2f} points"
+        points = 100 * (answer.mAP - result_of(arrays, base)[0].mAP)
+        return f"; mAP {points:+.2f} points against it"
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",

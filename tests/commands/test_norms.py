@@ -111,9 +111,9 @@ def norms_of(data):
 
 
 @pytest.mark.parametrize(("gallery", "shown", "numbers"), [
-    (RAW_IS_WORSE, "25 % of the pairs, normalised in 0.0 %",
+    (RAW_IS_WORSE, "25 % of the pairs; of normalised features, in 0.0 %",
      {"spread": .542358, "wrong_raw": .25, "wrong_normalised": 0}),
-    (RAW_IS_BETTER, "0.0 % of the pairs, normalised in 50 %",
+    (RAW_IS_BETTER, "0.0 % of the pairs; of normalised features, in 50 %",
      {"spread": .537075, "wrong_raw": 0, "wrong_normalised": .5})])
 def test_a_note_either_way(gallery, shown, numbers):
     found, = norms_of(made(gallery))

@@ -112,7 +112,7 @@ def test_all_numbers_of_a_figure_bind():
 def test_the_impossible_pair_is_said_to_be(capsys):
     """ "no bounds: no ranking ..." was read as: any mAP is possible."""
     assert main(["validate", "--dataset", "market1501", "--published", "94.43/86.10"]) == 1
-    assert "mAP        impossible: no ranking" in capsys.readouterr().out
+    assert "mAP        not judged: Rank-1 is impossible: no ranking" in capsys.readouterr().out
     assert main(["validate", "--dataset", "market1501", "--published",
                  "Rank-1=0.00,mAP=50.04,Rank-10=0.24%", "Rank-1=0.00,mAP=1.04"]) == 1
     assert ("impossible: mAP is out of reach with this Rank-1 and Rank-10"

@@ -213,6 +213,7 @@ def test_a_third_value_that_is_no_minp(third, unmatched):
     assert check.queries.compared == check.queries.equal > 10
 
 
+@pytest.mark.nightly
 def test_of_the_conventions_with_its_aps_the_closest_has_the_nearest_curve():
     """A Rank-1 that misses two hits is no draw of single images."""
     def two_hits_less(cmc, mAP):
@@ -404,6 +405,7 @@ def test_a_query_counted_otherwise_in_the_mean_is_told():
     assert any(text.startswith("mAP is ") for text in check.remarks)
 
 
+@pytest.mark.nightly
 def test_a_mean_that_is_not_of_its_aps_is_told():
     def evaluator(distances, query, gallery):
         result = reid_ref.evaluate_distances(distances, query, gallery)

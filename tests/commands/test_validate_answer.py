@@ -264,6 +264,7 @@ def test_a_count_that_is_none_may_be_over_other_queries():
     assert "over another number of queries" in said["possible"]
 
 
+@pytest.mark.nightly
 def test_dummy_labels_and_foreign_identities_are_said():
     data = made(8)
     same = replace(data, query=Labels(np.full(90, 2), data.query.camera),
@@ -277,6 +278,7 @@ def test_dummy_labels_and_foreign_identities_are_said():
 
 # ---------------------------------------------------------------- what is tried, and what it means
 
+@pytest.mark.nightly
 def test_what_cannot_print_a_figure_is_left_out():
     data = made(9)
     answers = quiet(validate_file, data, [parse_figure("60.00/1.01")])

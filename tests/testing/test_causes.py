@@ -211,6 +211,7 @@ def test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluator, w
     assert found and words in found.words, found
 
 
+@pytest.mark.nightly
 def test_a_wrong_one_is_judged_by_the_rule_that_most_of_its_numbers_are_of():
     second = CHECKS["plain"].problems(CONVENTIONS["matlab"], False)[1]
 

@@ -326,7 +326,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         if answer.mAP is None:
             return ""
         points = 100 * (answer.mAP - result_of(arrays, base)[0].mAP)
-        return f"; mAP {points:+.2f} points against it"
+        return f"; mAP {points:+.2f} points from its"
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",

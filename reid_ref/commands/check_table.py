@@ -38,7 +38,7 @@ class CheckedRow(NamedTuple):
     """A row, and what is impossible.
 
     `doubts`: what is possible only if digits were cut off, or zeros added. `unjudged`: the reason
-    for each of its results that was not judged.
+    for each of its results that was not judged. `unheld`: numbers that nothing was held against.
     """
 
     row: PrintedRow
@@ -46,6 +46,7 @@ class CheckedRow(NamedTuple):
     doubts: tuple[str, ...]
     unjudged: tuple[str, ...]
     n_results: int
+    unheld: tuple[str, ...] = ()
 
     @property
     def is_judged(self) -> bool:
@@ -126,7 +127,7 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None,
             faults, signed = off_its_name(fields), _signed(fields)
         except InputError as error:
             faults = [str(error)]
-    doubts, unjudged = list[str](), list[str]()
+    doubts, unjudged, unheld = list[str](), list[str](), list[str]()
     curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
         over = signed if signature is not None else _unsigned(key or dataset, queries)
@@ -135,22 +136,24 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None,
             faults += fault
             doubts += doubt
         faults += _out_of_reach(curves_of_key, over)
-        unjudged += [] if signature is not None else filter(
-            None, (_why_not(curve, over) for curve in curves_of_key))
+        bounded = _bounded(curves_of_key, over)
+        for curve in curves_of_key:
+            left = [] if any(curve is each for each in bounded) else [
+                name for name, number in curve.items() if not (over[1] and _is_count(number))]
+            unheld += left
+            if signature is None and len(left) == len(curve):
+                unjudged.append(_why_not(curve, over))
     return CheckedRow(row, (*faults, *_falling(curves)), tuple(doubts), tuple(unjudged),
-                      len(curves))
+                      len(curves), tuple(dict.fromkeys(unheld)))
 
 
 def _why_not(curve: Curve, over: Counted) -> str:
-    """Return why no number of a result is judged; empty if some is."""
+    """Return why no number of a result is judged."""
     key, numbers = over[0], list(curve.values())
     if "" in curve:
         return "no word which measures these are (--columns Rank-1,mAP)"
-    if not any(number.runs for number in numbers):
+    if not all(number.runs for number in numbers):
         return "mean of runs"
-    if over[1] and any(map(_is_count, numbers)) or (
-            key in FINGERPRINTS and "mAP" in curve and curve["mAP"].runs == 1):
-        return ""
     if key in BENCHMARKS or key == UNKNOWN:
         lacks = ("no count on record (--queries N)" if any(map(_is_count, numbers)) else
                  "no Rank-k")
@@ -211,18 +214,23 @@ def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
                 }[verdict]
 
 
-def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
-    """Yield each mAP that no ranking has with its Rank-1, or with all numbers of its result.
+def _bounded(curves: Sequence[Curve], over: Counted) -> list[Curve]:
+    """Return the results whose mAP is held against the bounds of their benchmark.
 
     Where some curve of a benchmark lacks one of the two, it is not clear which go together.
     """
-    if not all("Rank-1" in curve and "mAP" in curve for curve in curves):
-        return
-    for curve in curves:
+    if over[0] not in FINGERPRINTS or not all(
+            "Rank-1" in curve and "mAP" in curve for curve in curves):
+        return []
+    return [curve for curve in curves if all(
+        number.runs == 1 and number.percent <= 100 for number in curve.values())]
+
+
+def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
+    """Yield each mAP that no ranking has with its Rank-1, or with all numbers of its result."""
+    for curve in _bounded(curves, over):
         mAP, ranks = curve["mAP"], ["Rank-1"] if over[1] else []
         others = [name for name in curve if name != "mAP" and (over[1] or name == "mINP")]
-        if any(number.runs != 1 or number.percent > 100 for number in curve.values()):
-            continue
         for names in dict.fromkeys((tuple(ranks), tuple(others))):
             given = tuple((name, curve[name].percent) for name in names)
             bounds = possible_on(Figure(None, mAP.percent, given), *over)[1]
@@ -307,8 +315,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    A number is judged if it is held against that number, or mAP against the benchmark's bounds; a
-    row that is not called possible has lines below it that say why. Exit code: 0 if every number
+    A number is judged if it is held against that number, or mAP against the benchmark's bounds;
+    the last line says why a row was not. Exit code: 0 if every number
     that was judged is possible, 1 if one is not, 2 for wrong input and where no number was judged.
     """
     add_argument(command, "files", nargs="+")
@@ -362,8 +370,9 @@ def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
     row = checked.row
     place = f"{path}:{row.line}: {_cut(row.name, LONGEST)}"
     if row.numbers:
+        left = ", ".join(filter(None, checked.unheld))
         verdict = "" if checked.faults or checked.doubts else "not judged: " if (
-            checked.unjudged) else "possible: "
+            not checked.is_judged) else "possible" + f"; {left} not judged" * bool(left) + ": "
         yield f"{place}: {verdict}{as_read(row)}"
     for metrics, cell in row.unread:
         yield f"{place}: unread: {_cut(cell, LONGEST)!r} below {metrics}"

@@ -85,7 +85,7 @@ def _limits(found: Thresholds, threshold: float = 0) -> dict[str, str]:
     if found.signature.get("normalize") == "yes":
         a, b = COSINES[found.signature["metric"]]
         # Upwards, so that as printed it accepts no pair more.
-        limits["cos >="] = f"{np.ceil(1e4 * (a - b * threshold)) / 1e4:.4f}"
+        limits["cos >="] = f"{np.ceil(round(1e4 * (a - b * threshold), 6)) / 1e4 + 0:.4f}"
     return limits
 
 

@@ -324,16 +324,16 @@ def _read_mat_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
 
 def _rows_of_characters(item: Any, where: str) -> list[str]:
     """Return the text of a dataset of UTF-16, a column for each row."""
-    kind = item.attrs.get("MATLAB_class")
-    if kind != b"char":
+    kind, is_empty = item.attrs.get("MATLAB_class"), "MATLAB_empty" in item.attrs
+    if kind != b"char" or item.dtype != np.uint16 and not is_empty:
         raise InputError(where, "text in each cell", f"a MATLAB {(kind or b'object').decode()}")
-    if "MATLAB_empty" in item.attrs:
+    if is_empty:
         return []
     if refusal := _refusal(item, where, "char"):
         raise refusal
     width, _ = item.shape
     check_width(width, where)
-    return [row.astype("<u2").tobytes().decode("utf-16-le") for row in item[...].T]
+    return [row.astype("<u2").tobytes().decode("utf-16-le").rstrip() for row in item[...].T]
 
 
 def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:

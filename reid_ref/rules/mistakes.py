@@ -179,7 +179,7 @@ _OF_LABELS = ("identity ", "camera ", "first camera", "neighbour")
 def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> Labels:
     """Return the labels of a side as they are read with these mistakes."""
     columns = dict(labels.columns())
-    if not any(key.startswith(_OF_LABELS) for key in keys):
+    if not len(labels) or not any(key.startswith(_OF_LABELS) for key in keys):
         return labels
     for column, how in (key.split(" ", 1) for key in keys
                         if key.startswith(_OF_LABELS[:2])):

@@ -294,6 +294,9 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
     pairs = sorted(pairs, key=lambda pair: (not mismatches(pair[1], result_of(
         pair[0], convention)[0], tolerance)[0], pair[0].distances.size))  # wrong ones first
+    if not pairs or not mismatches(
+            pairs[0][1], result_of(pairs[0][0], convention)[0], tolerance)[0]:
+        return None  # where nothing is wrong, anything would explain it
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
     if among is MISTAKES and answer.mAP is not None:
         ap = result_of(arrays, convention)[0].of_query("mAP")

@@ -244,6 +244,19 @@ def test_v73_identities_may_be_text(v73):
     assert "whole numbers as text" in result.layout
 
 
+def test_v73_char_matrices_of_two_widths(v73):
+    """MATLAB fills up rows with blanks; of two widths no identity met its own."""
+    made = read_result(v73.path)
+    for key, names, n in (("query_label", ["bob", "anna"], len(made.query)),
+                          ("gallery_label", ["bob", "anna", "elisabeth"], len(made.gallery))):
+        del v73.file[key]
+        names = (names * n)[:n]
+        v73.char([name.ljust(max(map(len, names))) for name in names], key)
+    v73.file.close()
+    result = read_result(v73.path)
+    assert np.isin(result.query.identity, result.gallery.identity).all()
+
+
 def test_v73_text_that_is_none(v73, tmp_path):
     del v73.file["query_label"]
     v73.cells("query_label", [1., 2., 3.], lambda value, name: v73.file.create_dataset(

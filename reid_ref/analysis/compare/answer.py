@@ -228,7 +228,7 @@ def change_words(change: Difference | Comparison, level: float = LEVEL) -> str:
 COLUMNS = (
     Column("change", ("difference",), "its number less that of the baseline, in points",
            lambda change: signed_percent(change.difference)),
-    Column("interval", ("low", "high"), "every change that the test does not reject", ends,
+    Column("interval", ("low", "high"), "confidence interval of the change", ends,
            head="{level:g} % interval"),
     Column("p", ("p",), "of a two-sided test by sign flips", lambda change: p_text(change.p)),
     Column("Holm", ("p_adjusted",), "p adjusted for all comparisons by Holm's method",

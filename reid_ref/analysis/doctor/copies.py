@@ -6,6 +6,7 @@ import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.order import MIN_QUERIES
+from reid_ref.analysis.doctor.sample import shares_nearer
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.arrays import Array, Integers
 from reid_ref.labels import DISTRACTOR
@@ -120,7 +121,8 @@ def _repeated(codes: npt.NDArray[np.intp], identity: Integers) -> Integers:
     pairs, first, place = np.unique(np.stack([codes[some], identity[some]]), axis=1,
                                     return_index=True, return_inverse=True)
     later, source = (np.delete(rows, first) for rows in (some, first[place.reshape(-1)]))
-    in_a_row = np.count_nonzero((np.diff(later) == 1) & (np.diff(some[source]) == 1))
+    # A batch is filled up with its first images again, or with the last one.
+    in_a_row = np.count_nonzero((np.diff(later) == 1) & np.isin(np.diff(some[source]), (0, 1)))
     by_right = len(later) < MANY * len(codes) and in_a_row < len(later) / 2
     others = pairs.shape[1] - len(np.unique(pairs[0]))
     return later[:0] if by_right or others >= len(later) / 10 else later
@@ -140,11 +142,16 @@ def identical_distances(subject: Subject) -> Iterator[Finding]:
     sample = subject.sample
     for distances in subject.values.given:
         is_least = distances.real == distances.real.min()
+        is_least &= ~is_least.all(axis=0)  # a column that was not filled is told as that
+        good, wrong = sample.good & ~is_least, sample.wrong & ~is_least
         on_one = subject.has_cameras and np.equal.outer(
             subject.cameras[0][sample.query], subject.cameras[1][sample.image])
-        if MIN_QUERIES <= is_least.sum() < is_least.size and (
+        if MIN_QUERIES <= (is_least & (sample.good | sample.wrong)).sum() < is_least.size and (
                 is_least.mean() > 0.5 or np.array_equal(is_least, on_one)):
-            yield tell("masked-distances", share=is_least.mean(), least=distances.real.min())
+            others = shares_nearer(distances.real, sample._replace(good=good, wrong=wrong))
+            if not len(others) or others.mean() > 0.5:  # or the rest is reversed as well
+                yield tell("masked-distances", share=is_least.mean(), least=distances.real.min())
+                return
         subject.check_not_found("scaled-distances", "unfilled-distances")
         values = abs(distances)
         different = len(np.unique(values[0]))

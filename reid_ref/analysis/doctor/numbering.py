@@ -106,12 +106,13 @@ def _numbered_apart(subject: Subject, identity: Integers, own: Integers, nearer:
     how = ranked.among(replace(subject.how, lists=None, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
     anew = np.array([mapped.get(label, label) for label in asking.identity.tolist()], np.int64)
-    before, after = (np.nan_to_num(summaries(
-        ranked.ranks(side, subject.gallery, how), side, subject.gallery, how)[0].per_query.values[
-            "mAP"]) for side in (asking, replace(asking, identity=anew)))
+    ap = [summaries(ranked.ranks(side, subject.gallery, how), side, subject.gallery, how)[0]
+          .per_query.values["mAP"] for side in (asking, replace(asking, identity=anew))]
+    before, after = map(np.nan_to_num, ap)
     is_mapped, moves = np.isin(asking.identity, [*mapped]), anew != asking.identity
     others, taken = is_mapped & ~moves, np.isin(asking.identity, anew[moves])
-    values = [float(each[is_mapped].mean()) for each in (before, after)]
+    values = [float(each[is_mapped & ~np.isnan(each)].sum() / max(
+        np.count_nonzero(is_mapped & ~np.isnan(each)), 1)) for each in ap]
     least = max(AS_OTHERS * before[others].sum() / max(others.sum(), ASKED),
                 before[taken].sum() / max(taken.sum(), 1) / TAKEN)
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()

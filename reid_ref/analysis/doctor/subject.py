@@ -23,9 +23,9 @@ WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "pa
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
-#: Different numbers of a column, or of some beside one another where columns are many, for each
-#: row that differs: below the first, features are codes, which are equal by right, as are norms.
-CODE, WIDE, WORD = 0.25, 64, 4
+#: Features are codes, which are equal by right, if a column has fewer different values, or, of at
+#: least `WIDE` columns, some beside one another fewer words for each row that differs.
+VALUES, WIDE, WORD, CODE = 16, 64, 4, 0.25
 
 
 class Joined(NamedTuple):
@@ -239,8 +239,10 @@ class Subject:
         rows = rows[np.unique(rows[:, some], axis=0, return_index=True)[1]]
         is_wide = rows.shape[1] >= WIDE
         parts = [rows[:, place:place + (WORD if is_wide else 1)] for place in some]
-        varied = [len(np.unique(part, axis=0)) / max(part.any(axis=1).sum(), 1) for part in parts]
-        if np.median(varied) < CODE and not (is_wide and rows.dtype.kind != "f"):
+        counts = [len(np.unique(part, axis=0)) for part in parts]
+        varied = [n / max(part.any(axis=1).sum(), 1) for n, part in zip(counts, parts)]
+        if (rows.dtype.kind == "f" and np.median(varied) < CODE if is_wide else
+                np.median(counts) < VALUES):
             raise NotChecked("the features are codes of few different numbers")
 
     def check_not_found(self, *names: str) -> None:
@@ -262,7 +264,8 @@ class Subject:
     def file(self, field: str) -> ResultFile:
         """Return the file, whose features or distances are in memory."""
         data, what = self.given(), field.removeprefix("query_")
-        if getattr(data, field) is None or data.input.is_stored:
-            raise NotChecked(f"{what} are read block by block" if data.input.is_stored else
-                             f"the file has no {what}")
+        if getattr(data, field) is None:
+            raise NotChecked(f"the file has no {what}")
+        if data.input.is_stored:
+            raise NotChecked(f"{what} are read block by block")
         return data

@@ -37,7 +37,8 @@ def separation(subject: Subject) -> Iterator[Finding]:
 
 def below_chance(subject: Subject) -> Iterator[Finding]:
     """Report first matches that come later than by chance, given each query's kept images."""
-    subject.check_not_found("sides-misfit", "numbered-apart", "chance-level", "reversed")
+    subject.check_not_found("sides-misfit", "numbered-apart", "chance-level", "reversed",
+                            "unfilled-distances")
     sample, distances = subject.sample, subject.values.distances.real
     wrong = sample.wrong
     if subject.has_cameras:  # a network leaves a trace of the camera

@@ -207,11 +207,13 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
     for each in sorted(trials.tried, key=off):
         ways.setdefault(each.way.variations[0], each)
     bases = [name for name in ways if not every[name].rank]
-    for name in {*bases[:1], *[name for name in bases if not every[name].data][:2]}:
+    tried = {frozenset(each.way.variations) for each in trials.tried}
+    for name in dict.fromkeys([*bases[:1], *[
+            name for name in bases if not every[name].data][:2]]):
         base = replace(every[name], rankings=(ways[name].way.features,))
         chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
                    and not (other.rank or other.data or other.rankings)
-                   and other.kind != base.kind]
+                   and other.kind != base.kind and {name, other.name} not in tried]
     for group in passes_of(chains_that_apply(data, chains)[0]):
         for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
             trials.add(outcomes)
@@ -251,7 +253,7 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
     printed = figure.numbers()
     found = sorted((way for numbers, way in trials.tried if all(
         agreement(numbers[name], digits) == "rounded" for name, digits in printed.items())),
-        key=lambda way: trials.order.get(way.variations, 0))
+        key=lambda way: trials.order.get(way.variations, len(trials.order)))
     names = {way.variations for way in found}
     ways = tuple(way for way in found if not any(  # a found one, and one that changes nothing
         {*fewer} < {*way.variations} for fewer in names))

@@ -90,7 +90,8 @@ def run(request: CrosscheckRequest) -> int:
     report = None if check.failure.startswith(NO_ANSWER) else _report(
         request, check.follows or (requested[0] if requested else None))
     if report and not check.follows:  # whose problems tell more rules apart
-        check = replace(check, rule=report.rule, unlike=check.unlike or report.unlike)
+        check = replace(check, rule=report.rule or check.rule,
+                        unlike=check.unlike or report.unlike)
     given = input_of(request.files, data)
     show_answer(request.format, table=lambda: as_text(check, given, report),
                 json=lambda: Answered(**vars(check), files=request.files, layout=data.layout,

@@ -289,7 +289,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                 max_memory=memory, progress=progress)
     if not all(answer.reproduced for answer in answers):
         protocols.warn_of_columns(data.query, data.gallery)
-        if hint := protocols.hint(data.query, data.gallery):
+        hint = protocols.hint(data.query, data.gallery) if conventions is None else None
+        if hint:
             warn(hint, BenchmarkWarning)
     if is_searched(answers, request.search):
         depth, varied = request.search_depth or 1, data

@@ -134,10 +134,11 @@ LINES = (
 
 
 def sentence(answer: Comparisons) -> list[str]:
-    """Return the answer about two systems as a sentence for a paper; [] of more systems, or if
-    one alone has seeds.
+    """Return the answer about two systems as a sentence for a paper; [] of more systems, if one
+    alone has seeds, or if interval and p could not agree, or no p be significant.
     """
-    if len(answer.values) > 2 or any(each.p_decides is None for each in answer.comparisons):
+    if (len(answer.values) > 2 or any(each.p_decides is None for each in answer.comparisons)
+            or answer.level != 100 * (1 - SIGNIFICANT) or answer.too_few):
         return []
     verdicts = dict[str, str]()
     for change in answer.comparisons:

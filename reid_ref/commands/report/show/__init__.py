@@ -28,6 +28,7 @@ from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.disk import tables_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
 from reid_ref.drawing.results import caption_of, shared_axes
+from reid_ref.drawing.results import curves_height
 from reid_ref.drawing.style import INTERVALS, caption, draw_panels
 from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.how import Progress
@@ -185,7 +186,8 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
     from markupsafe import Markup
 
     with warnings_to(ignored):  # the evaluation has warned
-        figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT, scaled=False)
+        key = curves_height(len(value) if isinstance(value, Mapping) else 1) - curves_height(1)
+        figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT + key, scaled=False)
         for part in (figure, *figure.axes):
             part.set_facecolor("none")
         text = figures.svg(figure, name)

@@ -240,10 +240,11 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
     often = f"{share:.0f}" if share >= 1 or not share else "less than 1"
     lines = [f"Tried {search.tried:,} ways, {search.different:,} different results. A random "
              f"figure within {AROUND} points is matched by some way in {often} of 1,000 cases."]
+    reasons = {*HOPELESS, *WORDS["pointless"].values()}
     lines += [f"Left out: {listed(names, 2)}: {reason}"
-              + "; --search tries them." * (reason in HOPELESS)
+              + "; --search tries them." * (reason in reasons)
               for reason, names in by_reason(search.left_out).items()
-              if reason in HOPELESS or "not installed" in reason]
+              if reason in reasons or "not installed" in reason]
     lines += [f"Interrupted; not tried: {listed(search.not_tried)}"] * bool(search.not_tried)
     groups = by_variations(search.ways)
     lines += [WORDS["answers"]["narrow"].format(ACCIDENTS)] * (bool(groups) and not search.tells)

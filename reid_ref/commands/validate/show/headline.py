@@ -126,7 +126,7 @@ def _possible(answer: Validation) -> str:
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
-    verb = "is" if named else "could be"
+    verb = "is" if any(counts.rounding != "no" for counts in own) else "could be"
     return "yes" + "".join(f", Rank-1 {verb} {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)
 

@@ -135,13 +135,15 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether NaN comes first, where the rule has it last; other orders are undefined."""
     for arrays in problems:
         answer = tested.answer(arrays)
+        if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):
+            continue
         nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
         last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
-        if isinstance(answer, Answer) and tested.wrong(answer, last):
-            if not tested.wrong(answer, first):
-                return Verdict("an image whose distance is NaN counts as the nearest",
-                               arrays=arrays)
-            return Verdict(remark="how it orders NaN is not known")
+        if found := tested.wrong(answer, last):
+            place = "in no order" if tested.wrong(answer, first) else "the nearest"
+            return Verdict(f"images whose distance is NaN are {place}, by "
+                           f"{tested.convention.name} the farthest", difference=found[0],
+                           arrays=arrays)
     return Verdict()
 
 
@@ -158,9 +160,10 @@ def judge_unchanged(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays, Form(handed=handed))
         for part, value in handed:
             with suppress(Exception):
-                if not np.array_equal(np.asarray(value), part_of(part, arrays)):
+                own = part_of(part, arrays)
+                if not np.array_equal(np.asarray(value), own, equal_nan=own.dtype.kind == "f"):
                     return Verdict(f"it changes the {_WORDS.get(part, part)} that it is handed")
-        if isinstance(answer, str):
+        if isinstance(answer, str) and arrays is problems[0]:  # of the others, other checks tell
             return Verdict(error=answer, arrays=arrays)
     return Verdict()
 

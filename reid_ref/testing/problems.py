@@ -104,6 +104,29 @@ def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
     return made
 
 
+def late(convention: Convention, square: bool = False) -> list[Arrays]:
+    """First matches at each place, behind many images of the query's camera or none.
+
+    Queries of two identities, in turn; the first one's have images on their camera. In the second
+    problem they keep a third of the gallery, and others' first match lies farther.
+    """
+    theirs, own = _one_place(convention)
+    made = []
+    for n_first, of_camera, n_other in ((61, 80, 60), (16, 12, 3)):
+        query = np.arange(2 * n_first)
+        each = problem(13, convention, len(query), of_camera + 10 + n_other)
+        identity = np.repeat([1, 1, 2, 3], [of_camera, 5, 5, n_other])
+        each = relabelled(each, "query", slice(None), identity=query % 2 + 1, camera=own)
+        each = relabelled(each, "gallery", slice(None), identity=identity, camera=np.where(
+            np.arange(len(identity)) < of_camera, theirs, 4))
+        is_same = np.equal.outer(each.query.identity, identity)
+        is_near = is_same & (np.arange(len(identity)) < of_camera)
+        place = np.where(is_same, query[:, np.newaxis] // 2 + .5, np.cumsum(~is_same, axis=1))
+        order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
+        made.append(replace(each, distances=(np.argsort(order, axis=1) + 1) / 256, features=None))
+    return made
+
+
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
     return [each.take(slice(k, k + 1)) for k, each in enumerate(plain(convention))]
 
@@ -143,11 +166,14 @@ def _labelled(arrays: Arrays, label: int) -> Arrays:
 
 
 def renamed(convention: Convention, square: bool, *names: int) -> list[Arrays]:
-    """These names of its six identities."""
+    """These names of its six identities, six for each problem."""
     arrays, = plain(convention, square)[:1]
-    sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
-             for labels in (arrays.query, arrays.gallery)]
-    return [replace(arrays, query=sides[0], gallery=sides[not square])]
+    made = []
+    for six in np.reshape(names, (-1, _IDENTITIES)):
+        sides = [Labels(**{**labels.columns(), "identity": six[labels.identity - 1]})
+                 for labels in (arrays.query, arrays.gallery)]
+        made.append(replace(arrays, query=sides[0], gallery=sides[not square]))
+    return made
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -193,16 +219,19 @@ def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Queries of no round number, the better ones first; and as many queries as images."""
+    """Queries of no round number, the better ones first; as many queries as images; queries
+    without a match, most of them one after another.
+    """
     made = problem(6, convention, 2111, 90)
-    order = np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable")
-    return [made.take(order), _turned(problem(12, convention, 90, 90))]
+    better = made.take(np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable"))
+    return [better, _turned(problem(12, convention, 90, 90)), relabelled(
+        better.take(slice(300)), "query", [3, *range(70, 110)], identity=41)]
 
 
 def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
-    """An identity with more images than eight bits count."""
-    made = _turned(problem(7, convention, 5, 500))
-    images = np.argsort(np.random.RandomState(8).rand(500))[:400]
+    """An identity with more images than eight bits, or half precision, count."""
+    made = _turned(problem(7, convention, 5, 2500))
+    images = np.argsort(np.random.RandomState(8).rand(2500))[:2100]
     return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
                        identity=1)]
 
@@ -232,7 +261,8 @@ def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
     rank = np.rint(made.distances * 256) - 1
     signed = rank - rank.max() // 3
     return [replace(made, distances=values, features=None) for values in (
-        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank)]
+        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank, 2.0**40 + rank * 2.0**30,
+        np.where(rank == 0, -2.0**80, rank))]
 
 
 def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -243,10 +273,17 @@ def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A few distances that are NaN."""
+    """A few distances that are NaN, of small and of large ones."""
     made, = plain(convention, square)[:1]
     places = np.random.RandomState(11).rand(*made.distances.shape) < .1
-    return [replace(made, distances=np.where(places, np.nan, made.distances), features=None)]
+    return [replace(made, distances=np.where(places, np.nan, scale * made.distances),
+                    features=None) for scale in (1, 2.0**30)]
+
+
+def handed_over(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Problems that evaluators may put in order first."""
+    return [*plain(convention, square)[:1], *with_nan(convention, square)[:1],
+            *infinite(convention, square), *ties(convention, square)[:1]]
 
 
 def of_dtype(convention: Convention, square: bool, *dtypes: Any) -> list[Arrays]:

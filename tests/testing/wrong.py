@@ -289,6 +289,28 @@ def hashed(distmat, q_pids, g_pids, q_camids, g_camids):
     return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
 
 
+def of_nearest(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The curve is that of the 60 nearest images, those of the query's camera among them."""
+    curve, mean = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    own, good = own_of(q_pids, g_pids, q_camids, g_camids), g_pids == q_pids[:, None]
+    valid = (good & ~own).any(axis=1)
+    far = np.argsort(np.argsort(distmat, axis=1), axis=1) >= 60
+    late = (valid & ~(good & ~own & ~far).any(axis=1)).sum()
+    return (curve if not late else curve - late / valid.sum()), mean
+
+
+def fills_nan(distmat, q_pids, g_pids, q_camids, g_camids):
+    """NaN is replaced in the caller's matrix."""
+    distmat[np.isnan(distmat)] = np.inf
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def scrambled(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Python's sort, which NaN puts out of order."""
+    order = np.array([sorted(range(len(row)), key=row.__getitem__) for row in distmat.tolist()])
+    return LOOP(np.argsort(order, axis=1).astype(float), q_pids, g_pids, q_camids, g_camids)
+
+
 LOOP = evaluator(junk="kept")
 #: Check to the evaluators that pass `plain` and fail it; the rule is torchreid's, or matlab's.
 ONLY = {
@@ -299,15 +321,16 @@ ONLY = {
     "label -1": [evaluator(junk="good")],
     "queries labelled -1": [without(-1, of="q")],
     "small gallery": [crashing, needs_both],
+    "late matches": [of_nearest],
     "one query": [of_one],
     "nothing kept": [never_nan],
     "large identities": [relabels(partial(np.ndarray.astype, dtype=dtype)) for dtype in (
-        np.float32, np.uint8, np.int16, np.int32)],
+        np.float32, np.float64, np.uint8, np.int16, np.int32)],
     "negative identities": [relabels(np.abs), relabels(lambda pids: np.maximum(pids, -1))],
     "unsorted identities": [relabels(lambda pids: np.minimum(pids, 100))],
     "many queries": [*map(in_batches, (32, 64, 128)), in_batches(most=100),
                      in_batches(most=1000), once_each, diagonal],
-    "many matches": [in_batches(count=np.uint8)],
+    "many matches": [in_batches(count=np.uint8), in_batches(count=np.float16)],
     "very long gallery": [evaluator(junk="kept", before=2000), evaluator(junk="kept", top=20000)],
     "any cameras": [keyed, recameras(lambda cameras: cameras % 8), recameras(
         lambda cameras: cameras.astype(np.uint8)), recameras(
@@ -315,15 +338,18 @@ ONLY = {
                     recameras(lambda cameras: np.where(cameras < 0, 999 + np.arange(
                         len(cameras)), cameras))],
     "any distances": [redistances(np.abs), redistances(lambda distances: distances.clip(0)),
-                      redistances(lambda distances: np.minimum(distances, 1e4)), itself],
+                      redistances(lambda distances: np.minimum(distances, 1e4)), itself,
+                      redistances(lambda distances: distances - distances.min())],
     "infinite distances": [finite],
-    "NaN distances": [redistances(lambda distances: np.nan_to_num(distances, nan=-1e3))],
+    "NaN distances": [redistances(lambda distances: np.nan_to_num(distances, nan=-1e3)),
+                      redistances(lambda distances: np.nan_to_num(distances, nan=100.0)),
+                      scrambled],
     "ties": [right_first, evaluator(sort=None, junk="kept", unmatched=0.0)],
     "double distances": [evaluator(dtype=np.float32, junk="kept")],
     "float32 distances": [redistances(bits)],
     "integer distances": [sets_infinity],
     "numpy": [asks_old_numpy],
-    "inputs unchanged": [evaluator(change="labels", junk="kept")],
+    "inputs unchanged": [evaluator(change="labels", junk="kept"), fills_nan],
     "the same answer twice": [evaluator(noise=1e-14, junk="kept")],
     "memory order": [by_memory],
     "labels of 16 bits": [small_keys],

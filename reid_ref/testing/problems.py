@@ -230,8 +230,8 @@ def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
     """An identity with more images than eight bits, or half precision, count."""
-    made = _turned(problem(7, convention, 5, 2500))
-    images = np.argsort(np.random.RandomState(8).rand(2500))[:2100]
+    made = _turned(problem(7, convention, 5, 3500))
+    images = np.argsort(np.random.RandomState(8).rand(3500))[:3000]
     return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
                        identity=1)]
 

@@ -5,7 +5,6 @@ The walk is the plainest one, query by query and image by image: problems are sm
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +29,12 @@ class Mistake(NamedTuple):
     alone: str = ""
 
 
+_TABLES = tables_of("rules/mistakes.toml")
+#: Keys and words of mistakes of a mean whose sizes are found, not tried.
+_SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
     Mistake(key.format(each), of, words.format(each, each), *advice[:1])
-    for of, table in tables_of("rules/mistakes.toml").items()
+    for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
 _, _, OTHER_MEAN = OTHERS = tuple(
@@ -56,20 +58,15 @@ class Walked:
 
 
 def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake]:
-    """Return what is made of APs of queries that count, if the mean is of the first ones alone or
-    of batches."""
-    sizes, found, n = np.arange(1, len(ap)), list[Mistake](), len(ap)
-    first = np.cumsum(ap)[:-1] / sizes
-    of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
-        k, n - np.arange(0, n, k))) for k in sizes]
-    for key, words, means in (
-            ("first", f"only the first {{}} of {n:,} queries count; where they come in batches, "
-             "the last one is left out", first),
-            ("batch", "the mean is over the means of batches of {} queries", of_batches)):
-        fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
-        found += [Mistake(f"{key} {k}", "mean", words.format(f"{k:,}"))
-                  for k in fits[:-9:-1].tolist()]
-    return found
+    """Return what is made of APs of queries that count, if the mean is of some of them alone or of
+    batches."""
+    n, sizes = len(ap), np.arange(1, len(ap))
+    of_sizes: list[Any] = [np.cumsum(ap)[:-1] / sizes, np.cumsum(ap[::-1])[:-1] / sizes, [
+        np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
+            k, n - np.arange(0, n, k))) for k in sizes]]
+    return [Mistake(key.format(k), "mean", words.format(f"{k:,}", f"{n:,}"))
+            for (key, (words,)), means in zip(_SIZES.items(), of_sizes) for k in sizes[
+                np.abs(np.subtract(means, mean)) <= tolerance][:-9:-1].tolist()]
 
 
 def mistaken_numbers(arrays: Arrays, convention: Convention,
@@ -82,65 +79,35 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     return whole
 
 
+@np.errstate(all="ignore")
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
-    loaded = [convention.loaded(labels.identity) & ~np.isin(labels.identity, _numbers(
-        keys, f"without {side} ")) for side, labels in (
-            ("query", arrays.query), ("image", arrays.gallery))]
-    query, gallery = (_read(labels[mask], keys, arrays.gallery, side) for side, (labels, mask)
-                      in enumerate(zip((arrays.query, arrays.gallery), loaded)))
-    distances = arrays.distances[loaded[0]][:, loaded[1]]
-    not_ranked = [rule for rule in convention.not_ranked
-                  if not (rule == "label -1" and "junk stays" in keys)]
-    roles = query_roles(query, gallery, not_ranked)
-    ap, inp = np.full(len(query), np.nan), np.full(len(query), np.nan)
-    n_good = np.zeros(len(query), np.int64)
-    hits, n_kept = np.zeros((len(query), len(gallery) + 1)), np.zeros(len(query), np.int64)
-    for k in range(len(query)):
-        good, kept = roles(k)
-        kept = kept & ((gallery.identity > 0) | ("below 1" not in keys))
-        for factor in _numbers(keys, "key ") if gallery.camera is not None else ():
-            away = (side.identity * factor + side.columns()["camera"] for side in (gallery, query))
-            kept &= next(away) != next(away)[k]
-        kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
-        same = gallery.identity == query.identity[k]
-        order = _order(distances[k], convention, good, kept, keys)
-        near = same if gallery.camera is None else gallery.camera == query.camera_of(k)
-        ap[k], inp[k], first = _of_query(order, good, kept, same, near, gallery.identity == JUNK,
-                                         convention, keys)
-        n_good[k], n_kept[k] = len(good), kept.sum()
-        if keys & {"unordered", "mask same", "mask good", *_LISTS}:
-            n_good[k] = first is not None
-        if first is not None:
-            hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
-            hits[k, n_kept[k] if "ends" in keys else len(gallery) + 1:] = 0
-        if "known" in keys and not n_good[k] and same.any():
-            ap[k], n_good[k] = 0, 1
-        if "not reset" in keys and not ap[k] > 0:
-            ap[k], n_good[k] = ap[k - 1] if k else 0, 1
-    hits[n_good == 0] += "unmatched hit" in keys
-    every = keys & {"counts 1", "unmatched hit"} or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
-    counted = n_good > 0 if not every else n_good >= 0
-    weight = _weights(query, counted, n_good, keys)
-    weight = None if weight is None or not weight.any() else weight
-    cmc = np.full(hits.shape[1], np.nan)
-    if counted.any():
-        cmc = np.average(hits[counted], axis=0, weights=weight)
-        cmc[0] -= hits[counted][0, 0] / counted.sum() * ("one missed" in keys)
-        cmc[n_kept[counted].min() if "filled" in keys else len(cmc):] = 0
-    if "next" in keys:
-        cmc[1:-1] = cmc[2:].copy()
-    for digits in _numbers(keys, "down "):
-        cmc = np.floor(cmc * 10.0**digits + 1e-9) / 10.0**digits
+    rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
+        ("query", arrays.query), ("image", arrays.gallery)))
+    query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(
+        (arrays.query[rows], arrays.gallery[images])))
+    distances = _converted(arrays.distances[rows][:, images], "distances", keys)
+    roles = query_roles(query, gallery, [rule for rule in convention.not_ranked if not (
+        rule == "label -1" and "junk stays" in keys)])
+    ap, inp, first, n_good, n_kept = np.reshape([
+        _of_query(k, distances[k], query, gallery, *roles(k), convention, keys)
+        for k in range(len(query))], (-1, 5)).T
     if "counts 1" in keys:
         ap, inp, n_good = (np.where(n_good == 0, 1, each) for each in (ap, inp, n_good))
-    means = [convention.mean(convention.counted(values, n_good)) for values in (ap, inp)]
-    if weight is not None and counted.any():
-        means = [float(np.average(np.nan_to_num(values[counted]), weights=weight))
-                 for values in (ap, inp)]
-    length = convention.curve_length(gallery.identity, None)
+    if "not reset" in keys:
+        before = np.maximum.accumulate(np.where(ap > 0, np.arange(len(ap)), -1))
+        ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
+    if "unmatched hit" in keys:
+        first = np.where(n_good == 0, 0, first)
+    every = keys & {"counts 1", "unmatched hit"} or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
+    counted = (n_good > 0) | bool(every)
+    weight = _weights(query, counted, n_good, keys)
+    means = [convention.mean(convention.counted(values, n_good)) if weight is None else float(
+        np.average(np.nan_to_num(values[counted]), weights=weight)) for values in (ap, inp)]
     whole = np.full(len(arrays.query), np.nan)
-    whole[loaded[0]] = ap
-    return Walked(convention, whole, means[0], means[1], cmc[:length])
+    whole[rows] = ap
+    cmc = _curve(first[counted], n_kept[counted], len(gallery) + 1, weight, keys)
+    return Walked(convention, whole, means[0], means[1],
+                  cmc[:convention.curve_length(gallery.identity, None)])
 
 
 def _numbers(keys: Collection[str], of: str) -> list[int]:
@@ -150,43 +117,80 @@ def _numbers(keys: Collection[str], of: str) -> list[int]:
 
 def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> Any:
     """Return the weight of each query that counts, or None for equal ones."""
-    place, batches, n = np.flatnonzero(counted), _numbers(keys, "batch "), len(query)
-    for first in [*_numbers(keys, "first "), *[n - 1] * ("but last" in keys)]:
-        return (place < first).astype(np.float64)
-    if "by match" in keys:
-        return n_good[counted].astype(np.float64)
-    if not batches and "by identity" not in keys:
-        return None
-    group = place // batches[0] if batches else query.identity[counted]
-    _, place, size = np.unique(group, return_inverse=True, return_counts=True)
-    return 1 / size[place.ravel()]
+    groups = [np.flatnonzero(counted) // size for size in _numbers(keys, "batch ")] + [
+        values[counted] for name, values in query.columns().items() if f"by {name}" in keys]
+    weight = n_good[counted] if "by match" in keys else np.zeros(0)
+    for group in groups:
+        _, place, size = np.unique(group, return_inverse=True, return_counts=True)
+        weight = 1 / size[place.ravel()]
+    return weight if weight.any() else None
 
 
+def _curve(first: Any, n_kept: Any, length: int, weight: Any, keys: frozenset[str]) -> Any:
+    """Return CMC by the place of each query's first match."""
+    if not len(first):
+        return np.full(length, np.nan)
+    first, place = first[:, np.newaxis], np.arange(length)
+    hits = place >= np.maximum(first + ("behind" in keys) - ("shifted" in keys), 0)
+    hits &= (place < n_kept[:, np.newaxis]) | ("ends" not in keys)
+    hits[0, 0] &= "one missed" not in keys
+    cmc = np.average(hits, axis=0, weights=weight)
+    cmc[int(n_kept.min()) if "filled" in keys else length:] = 0
+    if "next" in keys:
+        cmc[1:-1] = cmc[2:].copy()
+    if "not accumulated" in keys:
+        cmc = np.diff(cmc, prepend=0)
+    return _converted(cmc, "CMC", keys)
+
+
+# ------------------------------------------------------------------ what is read
 #: A label that none on the other side is, when the number of the side is added.
 _NONE = 2**40
-#: How the labels of a side are read, by the numbers and the side: 0 of queries, 1 of images.
-_READINGS: dict[str, Callable[[Any, int], Any]] = {
-    "abs": lambda labels, side: np.abs(labels),
-    "falsy": lambda labels, side: np.where(labels == 0, _NONE + side, labels),
-    "negative": lambda labels, side: np.where(labels < 0, _NONE + side, labels),
-    "small": lambda labels, side: np.where((labels > 256) | (labels < -5), _NONE + side, labels),
-    "first": lambda labels, side: labels if side else np.full_like(labels, labels[0])}
+#: How numbers are read, by a number and the side: 0 of queries, 1 of images; else as a dtype.
+_HOW: dict[str, Callable[[Any, int, int], Any]] = {
+    "abs": lambda values, n, side: np.abs(values),
+    "clip": lambda values, n, side: np.maximum(values, 0),
+    "turned": lambda values, n, side: -values,
+    "equal": lambda values, n, side: np.zeros_like(values),
+    "decimals": lambda values, n, side: np.round(values, n),
+    "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
+    "modulo": lambda values, n, side: values % n,
+    "falsy": lambda values, n, side: np.where(values == 0, _NONE + side, values),
+    "negative": lambda values, n, side: np.where(values < 0, _NONE + side, values),
+    "small": lambda values, n, side: np.where(
+        (values > 256) | (values < -5), _NONE + side, values),
+    "first": lambda values, n, side: values if side else np.repeat(values[:1], len(values)),
+    "query": lambda values, n, side: values if side else np.roll(values, n),
+    "image": lambda values, n, side: np.roll(values, n) if side else values}
 
-#: How the keys of mistakes begin that change labels.
-_OF_LABELS = ("identity ", "camera ", "first camera", "neighbour")
+
+def _converted(values: Any, of: str, keys: frozenset[str], side: int = 0) -> Any:
+    """Return numbers as they are read with the mistakes whose keys begin by what they are of."""
+    for key in keys:
+        if key.startswith(f"{of} "):
+            how, number = f"{key} 0".split(" ")[1:3]
+            values = _HOW[how](values, int(number), side) if how in _HOW else values.astype(how)
+    return values
+
+
+def _there(identity: Any, convention: Convention, keys: frozenset[str], side: str) -> Any:
+    """Return which rows of a side are not left out: by their label, or as a slice."""
+    there = convention.loaded(identity)
+    for of, value in (key.split(" ")[1:] for key in keys if key.startswith(f"{side} ")):
+        rows = identity != int(value) if of == "label" else np.zeros(len(identity), np.bool_)
+        if of == "rows":
+            start, stop = (int(end) if end else None for end in value.split(":"))
+            rows[start:stop] = True
+        there = there & rows
+    return there
 
 
 def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> Labels:
     """Return the labels of a side as they are read with these mistakes."""
     columns = dict(labels.columns())
-    if not len(labels) or not any(key.startswith(_OF_LABELS) for key in keys):
-        return labels
-    for column, how in (key.split(" ", 1) for key in keys
-                        if key.startswith(_OF_LABELS[:2])):
-        values, modulo = columns[column], _numbers([how], "%")
-        with np.errstate(over="ignore", invalid="ignore"):
-            columns[column] = (values % modulo[0] if modulo else _READINGS[how](
-                values, side) if how in _READINGS else values.astype(how)).astype(np.int64)
+    for name in {"identity", "camera"} & {*columns}:
+        for of in (name, "labels"):
+            columns[name] = _converted(columns[name], of, keys, side).astype(np.int64)
     if "first camera" in keys and not side:
         _, first, group = np.unique(labels.identity, return_index=True, return_inverse=True)
         columns["camera"] = columns["camera"][first[group.ravel()]]
@@ -196,108 +200,121 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
     return Labels(**columns)
 
 
-_DISTANCES: dict[str, Callable[[Any], Any]] = {
-    "descending": np.negative, "unsorted": np.zeros_like, "distances abs": np.abs,
-    "distances clip": partial(np.maximum, 0),
-    **{f"decimals {k}": partial(np.round, decimals=k) for k in range(1, 7)},
-    **{dtype: partial(np.ndarray.astype, dtype=dtype) for dtype in (
-        "float32", "float16", "int64")}}
-#: What becomes of a list, by its order of images, and their distances.
-_LISTS: dict[str, Callable[[Any, Any], Any]] = {
-    "no first": lambda order, row: order[1:], "no last": lambda order, row: order[:-1],
-    "not 0": lambda order, row: order[row[order] != 0],
-    "finite": lambda order, row: order[~np.isinf(row[order])],
-    "merged first": lambda order, row: order[np.unique(row[order], return_index=True)[1]],
-    "merged last": lambda order, row: order[::-1][np.unique(
-        row[order[::-1]], return_index=True)[1]]}
+# ------------------------------------------------------------------ one query
+#: What becomes of a list, by its order of images, their distances and their identities.
+_LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "no first": lambda order, row, identity: order[1:],
+    "no last": lambda order, row, identity: order[:-1],
+    "not 0": lambda order, row, identity: order[row[order] != 0],
+    "finite": lambda order, row, identity: order[~np.isinf(row[order])],
+    "ranks": lambda order, row, identity: np.argsort(order),
+    "merged identity": lambda order, row, identity: order[np.sort(
+        np.unique(identity[order], return_index=True)[1])],
+    "merged first": lambda order, row, identity: order[
+        np.unique(row[order], return_index=True)[1]],
+    "merged last": lambda order, row, identity: order[::-1][
+        np.unique(row[order[::-1]], return_index=True)[1]]}
 
 
-def _order(row: npt.NDArray[Any], convention: Convention, good: Any, kept: Any,
+def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: Any,
            keys: frozenset[str]) -> npt.NDArray[np.int64]:
-    for key in keys & {*_DISTANCES}:
-        with np.errstate(over="ignore", invalid="ignore"):
-            row = _DISTANCES[key](row)
+    """Return the images of a query's list, the nearest first."""
     for far in _numbers(keys, "at "):
         row, kept[:] = np.where(kept, row, far), True
     order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")
     if second := keys & {"good first", "good last"}:
-        is_good = np.isin(np.arange(len(row)), good)
         order = np.lexsort((is_good == (second == {"good last"}), row))
     elif convention.ties == "reversed":
         order = np.lexsort((-np.arange(len(row)), row))
     elif convention.ties.startswith("numpy"):
         order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
-    if keys & {"merged last", "merged first"}:
-        order = order[kept[order]]
     for n in _numbers(keys, "sorted "):
         order = np.argpartition(row, min(n, len(row) - 1))
         order[:n] = order[:n][np.argsort(row[order[:n]], kind="stable")]
     for key in keys & {*_LISTS}:
-        order = _LISTS[key](order, row)
+        order = _LISTS[key](order[kept[order]] if "merged" in key else order, row, identity)
     return order
 
 
-def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
-              convention: Convention, keys: frozenset[str]) -> tuple[float, float, int | None]:
-    """Return AP, INP and the place of the first match, from 0."""
+def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept: Any,
+              convention: Convention, keys: frozenset[str]) -> tuple[float, ...]:
+    """Return AP, INP, the place of the first match from 0, and how many are good and kept."""
+    identity = gallery.identity
+    same, near = identity == query.identity[k], np.ones(len(kept), np.bool_)
+    if gallery.camera is not None:
+        near = gallery.camera == query.camera_of(k)
+        for factor in _numbers(keys, "key "):
+            kept = kept & (identity * factor + gallery.columns()["camera"]
+                           != query.identity[k] * factor + query.columns()["camera"][k])
+    kept = kept & ((identity > 0) | ("below 1" not in keys))
+    kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
+    order = _order(row, convention, is_good, kept, identity, keys)
+    n_good, n_kept = len(good), int(kept.sum())
     matches = is_good if convention.junk_match != "never" else is_good & kept
-    is_good, n_good = is_good & kept, None
+    is_good, n_recalled = is_good & kept, None
     if "unordered" in keys:  # as far as the camera of this place in the gallery tells
         order = order[~(same[order] & near[:len(order)])]
         is_good, matches, kept = same, same, kept | same
     if mask := keys & {"mask good", "mask same"}:
-        by_good, order, kept = mask == {"mask good"}, order[kept[:len(order)]], kept | True
-        n_good = int(is_good.sum()) if by_good else None
-        matches = is_good = is_good if by_good else same
-    is_good = is_good | (same & ~kept & ("junk good" in keys)) | (junk & ("junk hits" in keys))
-    stays = kept | is_good | ("stay" in keys)
+        n_recalled = int(is_good.sum()) if mask == {"mask good"} else None
+        order, kept = order[kept[:len(order)]], kept | True
+        matches = is_good = is_good if mask == {"mask good"} else same
+    is_good = is_good | (same & ~kept & ("junk good" in keys)) | (
+        (identity == JUNK) & ("junk hits" in keys))
+    stays, rest = kept | is_good | ("stay" in keys), int((same & ~is_good).sum())
+    ap, inp, first = _of_list(is_good[order], stays[order], (matches | is_good)[order],
+                              n_recalled, rest, n_good, convention, keys)
+    if keys & {"unordered", "mask same", "mask good", *_LISTS}:
+        n_good = int(np.isfinite(first))
+    if "known" in keys and not n_good and same.any():
+        ap, n_good = 0.0, 1
+    return ap, inp, first, n_good, n_kept
+
+
+def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: int, n_good: int,
+             convention: Convention, keys: frozenset[str]) -> tuple[float, float, float]:
+    """Return AP, INP and the place of the first match, by what is at each place of a list."""
     cut = convention.top_k if convention.cut == "before-ignoring" else None
-    listed = np.flatnonzero(stays[order[:cut]])[:convention.top_k if cut is None else None]
-    hit = is_good[order[listed]]
-    places = np.flatnonzero(is_good[order[stays[order]]])
+    listed = np.flatnonzero(stays[:cut])[:convention.top_k if cut is None else None]
+    hit, places, matched = good[listed], np.flatnonzero(good[stays]), np.flatnonzero(matches)
+    first = np.inf if not len(matched) else float(
+        matched[0] if "places" in keys else stays[:matched[0]].sum())
+    if not len(places):
+        none = 0.0 if n_good else np.nan  # all of them ignored as well
+        return none, none if convention.unmatched == "zero" else np.nan, first
+    if convention.top_k and "uncut" not in keys and not hit.any():
+        first = np.inf
     n = len(places) if cut is None and convention.recall != "found" else int(hit.sum())
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
-    n = n if n_good is None else n_good
-    n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
-    matched = np.flatnonzero((matches | is_good)[order])
-    before_it = order[:matched[0]] if len(matched) else order
-    first = None if not len(matched) else len(before_it) if "places" in keys else int(
-        stays[before_it].sum())
-    if not len(places):
-        none = 0.0 if len(good) else np.nan  # all of them ignored as well
-        return none, none if convention.unmatched == "zero" else np.nan, first
-    if convention.top_k and "uncut" not in keys and not hit.any():
-        first = None
+    n = n if n_recalled is None else n_recalled
+    n += rest * ("all good" in keys) + ("one more" in keys) + (len(hit) - n) * ("list" in keys)
     place = listed + 1 if "gaps" in keys else np.arange(1, len(hit) + 1)
     ap = _area(hit, place, n, convention, keys) if n and hit.any() else 0.0
-    last = np.flatnonzero(is_good[order])[-1] if "places too" in keys else places[-1]
+    last = np.flatnonzero(good)[-1] if "INP places" in keys else places[-1]
     return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
 def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
-    hits = np.cumsum(hit)
-    for kind, dtype in (key.split() for key in keys if re.match(r"(hits|places) \w*\d$", key)):
-        with np.errstate(over="ignore"):
-            hits, place = (each.astype(dtype).astype(float) if kind == of else each
-                           for of, each in (("hits", hits), ("places", place)))
-    with np.errstate(all="ignore"):
-        precision = (hits - ("early" in keys)) / (place + ("late" in keys))
+    hits, place = (_converted(values, of, keys).astype(float) for values, of in (
+        (np.cumsum(hit), "hits"), (place, "places")))
     if "reciprocal" in keys:
         return float(1 / place[hit][0])
+    precision = (hits - ("early" in keys)) / (place + ("late" in keys))
+    precision = np.floor(precision) if "whole" in keys else precision
     best = np.maximum.accumulate(precision[::-1])[::-1]
     if "points 11" in keys:
         return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
     precision = best if "interpolated" in keys else precision
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
-    if keys & {"hit before", "hits alone"}:
+    if keys & {"hit before", "between hits"}:
         before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
     if "hit place" in keys:
         before = np.where(place > 1, (hits - 1) / place, 1.0)
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
-    return float((areas[hit] / n)[bool(keys & {"lost first", "hits alone"}):].sum())
+    return float((areas[hit] / n)[bool(keys & {"lost first", "between hits"}):].sum())

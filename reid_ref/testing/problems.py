@@ -101,30 +101,27 @@ def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
     made = [arrays.take(images if square else slice(None), images)]
     if not square:  # all that a query keeps is right
         made.append(arrays.take(slice(0, 1), arrays.gallery.identity == arrays.query.identity[0]))
+        made += late(convention, False, 16, 12, 3)  # first matches behind the end of other lists
     return made
 
 
-def late(convention: Convention, square: bool = False) -> list[Arrays]:
+def late(convention: Convention, square: bool, n_first: int, of_camera: int,
+         n_other: int) -> list[Arrays]:
     """First matches at each place, behind many images of the query's camera or none.
 
-    Queries of two identities, in turn; the first one's have images on their camera. In the second
-    problem they keep a third of the gallery, and others' first match lies farther.
+    Queries of two identities, in turn; the first one's have images on their camera.
     """
     theirs, own = _one_place(convention)
-    made = []
-    for n_first, of_camera, n_other in ((61, 80, 60), (16, 12, 3)):
-        query = np.arange(2 * n_first)
-        each = problem(13, convention, len(query), of_camera + 10 + n_other)
-        identity = np.repeat([1, 1, 2, 3], [of_camera, 5, 5, n_other])
-        each = relabelled(each, "query", slice(None), identity=query % 2 + 1, camera=own)
-        each = relabelled(each, "gallery", slice(None), identity=identity, camera=np.where(
-            np.arange(len(identity)) < of_camera, theirs, 4))
-        is_same = np.equal.outer(each.query.identity, identity)
-        is_near = is_same & (np.arange(len(identity)) < of_camera)
-        place = np.where(is_same, query[:, np.newaxis] // 2 + .5, np.cumsum(~is_same, axis=1))
-        order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
-        made.append(replace(each, distances=(np.argsort(order, axis=1) + 1) / 256, features=None))
-    return made
+    query, identity = np.arange(2 * n_first), np.repeat([1, 1, 2, 3], [of_camera, 5, 5, n_other])
+    made = problem(13, convention, len(query), len(identity))
+    made = relabelled(made, "query", slice(None), identity=query % 2 + 1, camera=own)
+    made = relabelled(made, "gallery", slice(None), identity=identity, camera=np.where(
+        np.arange(len(identity)) < of_camera, theirs, 4))
+    is_same = np.equal.outer(made.query.identity, identity)
+    is_near = is_same & (np.arange(len(identity)) < of_camera)
+    place = np.where(is_same, query[:, np.newaxis] // 2 + .5, np.cumsum(~is_same, axis=1))
+    order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
+    return [replace(made, distances=(np.argsort(order, axis=1) + 1) / 256, features=None)]
 
 
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -166,14 +163,11 @@ def _labelled(arrays: Arrays, label: int) -> Arrays:
 
 
 def renamed(convention: Convention, square: bool, *names: int) -> list[Arrays]:
-    """These names of its six identities, six for each problem."""
+    """These names of its six identities."""
     arrays, = plain(convention, square)[:1]
-    made = []
-    for six in np.reshape(names, (-1, _IDENTITIES)):
-        sides = [Labels(**{**labels.columns(), "identity": six[labels.identity - 1]})
-                 for labels in (arrays.query, arrays.gallery)]
-        made.append(replace(arrays, query=sides[0], gallery=sides[not square]))
-    return made
+    sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
+             for labels in (arrays.query, arrays.gallery)]
+    return [replace(arrays, query=sides[0], gallery=sides[not square])]
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:

@@ -304,8 +304,9 @@ def test_the_checks_that_no_rule_passes_are_named():
         return cmc, mAP if np.isin(q_pids, g_pids).all() else .9 * mAP
     report = testing.check_evaluator(evaluate, "torchreid")
     assert report.rule is None
-    assert ("its numbers are those of torchreid; wrong: queries without a match, small gallery; "
-            "queries influence one another, or the mean is not over them called") in flat(report)
+    assert ("its numbers are those of torchreid; wrong: queries without a match, small gallery, "
+            "many queries; queries influence one another, or the mean "
+            "is not over them called") in flat(report)
 
 
 # ------------------------------------------------------------------ imports

@@ -325,7 +325,8 @@ ONLY = {
     "one query": [of_one],
     "nothing kept": [never_nan],
     "large identities": [relabels(partial(np.ndarray.astype, dtype=dtype)) for dtype in (
-        np.float32, np.float64, np.uint8, np.int16, np.int32)],
+        np.float32, np.uint8, np.int16, np.int32)],
+    "very large identities": [relabels(partial(np.ndarray.astype, dtype=np.float64))],
     "negative identities": [relabels(np.abs), relabels(lambda pids: np.maximum(pids, -1))],
     "unsorted identities": [relabels(lambda pids: np.minimum(pids, 100))],
     "many queries": [*map(in_batches, (32, 64, 128)), in_batches(most=100),

@@ -23,8 +23,8 @@ WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "pa
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
-#: Features are codes, which are equal by right, if a column has fewer different values, or, of at
-#: least `WIDE` columns, some beside one another fewer words for each row that differs.
+#: Features are codes, which are equal by right, if a column has few different values for each row
+#: that differs, and fewer than `VALUES`; of at least `WIDE` columns, some beside one another.
 VALUES, WIDE, WORD, CODE = 16, 64, 4, 0.25
 
 
@@ -241,8 +241,8 @@ class Subject:
         parts = [rows[:, place:place + (WORD if is_wide else 1)] for place in some]
         counts = [len(np.unique(part, axis=0)) for part in parts]
         varied = [n / max(part.any(axis=1).sum(), 1) for n, part in zip(counts, parts)]
-        if (rows.dtype.kind == "f" and np.median(varied) < CODE if is_wide else
-                np.median(counts) < VALUES):
+        if np.median(varied) < CODE and (
+                rows.dtype.kind == "f" if is_wide else np.median(counts) < VALUES):
             raise NotChecked("the features are codes of few different numbers")
 
     def check_not_found(self, *names: str) -> None:

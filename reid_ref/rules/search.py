@@ -89,16 +89,15 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
         return None
     raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     for allowed in dict.fromkeys((tolerance, max(tolerance, SINGLE))):
-        found = (_but_for_one_choice(claimed, pairs, allowed)
-                 or _agreeing(named_rules(pairs), pairs, allowed, raised))
-        if found is not None:
-            return _named(found, allowed)
+        if found := _but_for_one_choice(claimed, pairs, allowed) or _agreeing(
+                named_rules(pairs), pairs, allowed, raised):
+            return found
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
     same = [way for way in claimed if _choices(way) in map(_choices, near[:1])]
-    return (_named(_changed(near, 2, pairs, tolerance), tolerance)
-            or _named(_but_for_one_choice(
-                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
+    return (_changed(near, 2, pairs, tolerance)
+            or _but_for_one_choice(
+                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance)
             or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
                           nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
@@ -133,11 +132,6 @@ def named_rules(pairs: Pairs) -> list[Convention]:
         junk or way.loads == "all images")), key=is_drawn)
 
 
-def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
-    """Return the conventions that agree with all answers."""
-    return _filtered(ways, pairs, tolerance)[0]
-
-
 def has_ties(arrays: Arrays) -> bool:
     """Whether some images are equally far from a query."""
     rows = np.sort(arrays.distances, axis=1)
@@ -153,15 +147,8 @@ def _in_one_unit(pairs: Pairs) -> Pairs:
             for arrays, answer in pairs]
 
 
-def _named(found: tuple[Convention, int] | None, tolerance: float) -> FoundRule | None:
-    if found is None:
-        return None
-    way = in_one_step(found[0])
-    return FoundRule(way.name, words_of_choices(way), found[1], way, (), tolerance)
-
-
 def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
-                        tolerance: float) -> tuple[Convention, int] | None:
+                        tolerance: float) -> FoundRule | None:
     return _agreeing(ways, pairs, tolerance) or _changed(
         _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
@@ -169,7 +156,8 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
     """Return the first of the rules with a mistake or two, another one with a mistake, or the
     first that gives all numbers but one."""
-    found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
+    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance),
+                        most=1 + (way is ways[0])) for way in ways)
     others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
     return next(filter(None, itertools.chain(found, others)), None)
 
@@ -185,53 +173,47 @@ def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) ->
         return None
     ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
     if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
-        choices = words_of_choices(of[0])
-        return found._replace(words=f"which is that of {of[0].name}" + f" ({choices})" * bool(
-            choices))
+        choices = f" ({of.words})" * bool(of.words)
+        return found._replace(words=f"which is that of {of.name}{choices}")
     asked = [pair for pair in pairs if without(pair[1], other.of) != pair[1]]
     right = sum(found._replace(mistakes=()).gives(*pair) for pair in asked)
     return found if 2 * right < len(asked) else None
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
-              raised: Sequence[Arrays] = ()) -> tuple[Convention, int] | None:
-    """Return the first of the conventions that agree with all answers, and how near it is.
+              raised: Sequence[Arrays] = ()) -> FoundRule | None:
+    """Return the first of the conventions that agree with all answers, as one change of its base.
 
     Those first that have no number where the evaluator raised an exception.
     """
-    left, level = _filtered(ways, pairs, tolerance)
-    if len(left) > 1:
-        numbers = [[not np.isnan(result.mAP) for result in result_of(arrays, *left)]
-                   for arrays in raised]
-        left = [left[k] for k in np.argsort(np.sum(numbers, axis=0), kind="stable")] \
-            if numbers else left
-    return (left[0], level[left[0].name]) if left else None
+    left = sorted(all_agreeing(ways, pairs, tolerance), key=lambda way: sum(
+        not np.isnan(result_of(arrays, way)[0].mAP) for arrays in raised))
+    if not left:
+        return None
+    way = in_one_step(left[0])
+    level = max(mismatches(answer, result_of(arrays, way)[0], tolerance)[1]
+                for arrays, answer in pairs)
+    return FoundRule(way.name, words_of_choices(way), level, way, (), tolerance)
 
 
-def _filtered(ways: Iterable[Convention], pairs: Pairs,
-              tolerance: float) -> tuple[list[Convention], dict[str, int]]:
-    """Return the conventions that agree with all answers, and how near each is.
+def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
+    """Return the conventions that agree with all answers.
 
     One under which no query counts has no number that could agree with one.
     """
     left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
-    level: dict[str, int] = {}
-    counting: set[str] = set()
+    counting: set[Any] = set()
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
-        kept = []
         distinct = {_choices(way): way for way in left}
         results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
-        for way in left:
-            found, near = mismatches(answer, results[_choices(way)], tolerance)
-            if not np.isnan(results[_choices(way)].of_query("mAP")).all():
-                counting.add(way.name)
-            if not found:
-                kept.append(way)
-                level[way.name] = max(level.get(way.name, 0), near)
-        left = kept
+        counting |= {choices for choices, result in results.items()
+                     if not np.isnan(result.of_query("mAP")).all()}
+        fit = {choices: not mismatches(answer, result, tolerance)[0]
+               for choices, result in results.items()}
+        left = [way for way in left if fit[_choices(way)]]
     if any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs):
-        left = [way for way in left if way.name in counting]
-    return left, level
+        left = [way for way in left if _choices(way) in counting]
+    return left
 
 
 def _choices(way: Convention) -> tuple[Any, ...]:
@@ -270,12 +252,12 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
     left = [*bases, *ties]
     for more, by in steps:
         left = fewest_changes([each for way in left for each in more(way)], most)
-        left = _filtered(left, by, tolerance)[0]
+        left = all_agreeing(left, by, tolerance)
     return left
 
 
 def _changed(left: list[Convention], most: int, pairs: Pairs,
-             tolerance: float) -> tuple[Convention, int] | None:
+             tolerance: float) -> FoundRule | None:
     """Return one of these that agrees with all answers, with another CMC or precision if need be.
     """
     left = fewest_changes([each for way in left for each in (
@@ -284,35 +266,26 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 
 
 # ------------------------------------------------------------------ mistakes
-def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
-    """Return a rule with the one mistake that turns its numbers into theirs."""
-    return _mistake(pairs, rule.convention, rule.tolerance, most=1)
-
-
-def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
-             among: Sequence[Mistake] = MISTAKES, most: int = 2) -> FoundRule | None:
-    """Return one mistake, or two, that turn the rule's numbers into theirs."""
-    pairs = sorted(pairs, key=lambda pair: (not mismatches(pair[1], result_of(
-        pair[0], convention)[0], tolerance)[0], pair[0].distances.size))  # wrong ones first
-    if not pairs or not mismatches(
-            pairs[0][1], result_of(pairs[0][0], convention)[0], tolerance)[0]:
-        return None  # where nothing is wrong, anything would explain it
+def mistake_of(pairs: Pairs, rule: FoundRule, most: int = 1) -> FoundRule | None:
+    """Return a rule with the one mistake, or two, that turn its numbers into theirs."""
+    def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
+        return rule._replace(mistakes=mistakes).gives(*pair)
+    # Those first that it does not give: where nothing is wrong, anything would explain it.
+    pairs = sorted(pairs, key=lambda pair: (fits(pair), pair[0].distances.size))
+    if not pairs or fits(pairs[0]):
+        return None
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
-    if among is MISTAKES and answer.mAP is not None:
-        ap = result_of(arrays, convention)[0].of_query("mAP")
-        among = [*among, *mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, tolerance)]
-    for chosen in _combinations(pairs[0], convention, tolerance, among, most):
-        level = 0
-        for arrays, answer in pairs:
-            found, near = mismatches(
-                answer, mistaken_numbers(arrays, convention, chosen), tolerance)
-            if found:
-                break
-            level = max(level, near)
-        else:
-            words = ", and ".join(mistake.words for mistake in chosen)
-            return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
-                             chosen, tolerance)
+    among = list(MISTAKES)
+    if answer.mAP is not None:
+        ap = result_of(arrays, rule.convention)[0].of_query("mAP")
+        among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)
+    for chosen in _combinations(pairs[0], rule, among, most):
+        if all(fits(pair, *chosen) for pair in pairs):
+            level = max(mismatches(answer, mistaken_numbers(
+                arrays, rule.convention, chosen), rule.tolerance)[1] for arrays, answer in pairs)
+            return rule._replace(
+                name=f"{rule.convention.name}, but for a mistake", level=level, mistakes=chosen,
+                words=", and ".join(mistake.words for mistake in chosen))
     return None
 
 
@@ -322,13 +295,14 @@ _LATER = ("CMC", "mINP")
 _ALONE = ("distances", "identity", "camera")
 
 
-def _combinations(pair: tuple[Arrays, Answer], convention: Convention, tolerance: float,
-                  among: Sequence[Mistake], most: int) -> Iterator[tuple[Mistake, ...]]:
+def _combinations(pair: tuple[Arrays, Answer], rule: FoundRule, among: Sequence[Mistake],
+                  most: int) -> Iterator[tuple[Mistake, ...]]:
     """Yield each mistake, alone in mAP or CMC as well, and then two, one of which is of CMC or
     mINP."""
+    arrays, answer = pair[0], without(pair[1], *_LATER)
+
     def fits(*mistakes: Mistake) -> bool:
-        return not mismatches(without(pair[1], *_LATER), mistaken_numbers(
-            pair[0], convention, mistakes), tolerance)[0]
+        return rule._replace(mistakes=mistakes).gives(arrays, answer)
     rule_fits, fitting = fits(), list[Mistake]()
     for mistake in among:
         may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)

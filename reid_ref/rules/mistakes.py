@@ -29,6 +29,8 @@ class Mistake(NamedTuple):
 
 
 _TABLES = tables_of("rules/mistakes.toml")
+#: Sentences on what shows without a mistake.
+FAULTS: dict[str, str] = _TABLES.pop("faults")
 #: Keys and words of mistakes of a mean whose sizes are found, not tried.
 _SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
@@ -334,4 +336,4 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
-    return float((areas[hit] / n)[bool(keys & {"lost first", "between hits"}):].sum())
+    return float(areas[hit][bool(keys & {"lost first", "between hits"}):].sum() / n)

@@ -258,11 +258,10 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
 
 def _changed(left: list[Convention], most: int, pairs: Pairs,
              tolerance: float) -> FoundRule | None:
-    """Return one of these that agrees with all answers, with another CMC or precision if need be.
-    """
-    left = fewest_changes([each for way in left for each in (
-        way, *each_value(way, "cmc"), *each_value(way, "arithmetic"))], most)
-    return _agreeing(left, pairs, tolerance)
+    """Return one of these that agrees with all answers, with one other choice if need be."""
+    return _agreeing(fewest_changes([each for way in left for each in (way, *(
+        other for choice in ("cmc", "arithmetic", "junk_match")
+        for other in each_value(way, choice)))], most), pairs, tolerance)
 
 
 # ------------------------------------------------------------------ mistakes
@@ -275,7 +274,8 @@ def mistake_of(pairs: Pairs, rule: FoundRule, most: int = 1) -> FoundRule | None
     if not pairs or fits(pairs[0]):
         return None
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
-    among = list(MISTAKES)
+    tied = any(has_ties(arrays) for arrays, _ in pairs)
+    among = [mistake for mistake in MISTAKES if tied or mistake.of != "ties"]
     if answer.mAP is not None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
         among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)

@@ -24,6 +24,8 @@ from reid_ref.rules.mistakes import (
 from reid_ref.rules.numbers import (
     NEARNESS, SINGLE, compared, is_drawn, mismatches, result_of)
 
+#: What is told of one number that no rule gives.
+NO_RULE = "which follows no rule that was tried"
 Pairs = list[tuple[Arrays, Answer]]
 #: With what an evaluator raised.
 Asked = list[tuple[Arrays, Answer | str]]
@@ -165,9 +167,8 @@ def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRu
 def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) -> FoundRule | None:
     """Return the rule without one number, with the rule of this number if it has one; None if it
     has none and the number is seldom wrong, or if another number is wrong."""
-    words, curves = "which follows no rule that was tried", [
-        (arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
-    found = FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
+    curves = [(arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    found = FoundRule(f"{way.name}, but for its {other.of}", NO_RULE, 0, way, (other,), tolerance)
     if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
             len(answer.curve) for _, answer in pairs):
         return None

@@ -198,8 +198,9 @@ def test_the_summary_beside_a_file_names_another_rule(monkeypatch):
     monkeypatch.chdir(ROOT)
     report = testing.check_evaluator(sound, "light-reid")
     every = len(report.checks)
-    assert summary(report).startswith(f"{every - 6} of {every} checks on made problems pass; "
-                                      "there it follows torchreid-function; ")
+    assert summary(report) == (
+        f"{every - 6} of {every} checks on made problems pass; not plain, queries without a "
+        "match, only same camera and 3 more; there it follows torchreid-function")
 
 
 @pytest.mark.parametrize("option", [["--queries", "5"], ["--metric", "dot"],

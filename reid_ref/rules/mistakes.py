@@ -183,19 +183,16 @@ def _converted(values: Any, of: str, keys: frozenset[str], side: int = 0) -> Any
 
 def _there(identity: Any, convention: Convention, keys: frozenset[str], side: str) -> Any:
     """Return which rows of a side are not left out: by their label, or as a slice."""
-    there = convention.loaded(identity)
+    there, n = convention.loaded(identity), len(identity)
     for of, value in (key.split(" ")[1:] for key in keys if key.startswith(f"{side} ")):
-        n, start, stop = len(identity), 0, len(identity)
         if of == "label":
             there = there & (identity != int(value))
-        elif of == "full":
-            stop = n // int(value) * int(value) or n
-        elif of == "tail":
-            start = (n - 1) // int(value) * int(value)
-        else:
-            start, stop, _ = slice(*(int(end) if end else None for end in value.split(
-                ":"))).indices(n)
-        there = there & (np.arange(n) >= start) & (np.arange(n) < stop)
+        elif of == "rows":
+            left = slice(*(int(end) if end else None for end in value.split(":")))
+            there = there & np.isin(np.arange(n), np.arange(n)[left])
+        else:  # batches
+            end, tail = n // int(value) * int(value) or n, (n - 1) // int(value) * int(value)
+            there = there & (np.arange(n) < end if of == "full" else np.arange(n) >= tail)
     return there
 
 
@@ -267,6 +264,8 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
                            != query.identity[k] * factor + query.columns()["camera"][k])
     kept = kept & ((identity > 0) | ("below 1" not in keys))
     kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
+    if "inverted" in keys:
+        good, kept = np.flatnonzero(same & near), kept & ~same | same & near
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
     order = _order(row, convention, is_good, kept, identity, keys)
@@ -297,7 +296,9 @@ def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: 
     """Return AP, INP and the place of the first match, by what is at each place of a list."""
     cut = convention.top_k if convention.cut == "before-ignoring" else None
     listed = np.flatnonzero(stays[:cut])[:convention.top_k if cut is None else None]
-    hit, places, matched = good[listed], np.flatnonzero(good[stays]), np.flatnonzero(matches)
+    places, matched = np.flatnonzero(good[stays]), np.flatnonzero(matches)
+    listed = listed[:len(places)] if keys & {"at R", "R-precision"} else listed
+    hit = good[listed]
     first = np.inf if not len(matched) else float(
         matched[0] if "places" in keys else stays[:matched[0]].sum())
     if not len(places):
@@ -324,6 +325,7 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
         return float(1 / place[hit][0])
     precision = (hits - ("early" in keys)) / (place + ("late" in keys))
     precision = np.floor(precision) if "whole" in keys else precision
+    precision = np.ones(len(hit)) if "R-precision" in keys else precision
     best = np.maximum.accumulate(precision[::-1])[::-1]
     if "points 11" in keys:
         return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
@@ -336,4 +338,5 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
-    return float(areas[hit][bool(keys & {"lost first", "between hits"}):].sum() / n)
+    last = hit.sum() - ("lost last" in keys)
+    return float(areas[hit][bool(keys & {"lost first", "between hits"}):last].sum() / n)

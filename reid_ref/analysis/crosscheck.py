@@ -33,7 +33,7 @@ __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference",
 #: Queries that are compared first, with every rule; of each kind, where these do not suffice.
 _FIRST, _SAMPLE = 64, 12
 #: Why a query differs, where nothing known says it.
-UNEXPLAINED = "not explained by one or two of the choices and mistakes known here"
+UNEXPLAINED = "not explained by the choices and mistakes known here"
 
 
 @dataclass(frozen=True, eq=False)
@@ -505,8 +505,8 @@ def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
     if match is None:
         return remarks if answer.ap is None else [
-            *remarks, "no convention gives half of its APs, and none does with one or two of the "
-            "other choices and mistakes known here"]
+            *remarks, "no convention gives half of its APs, and none does with the other choices "
+            "and mistakes known here"]
     tolerance = max(ADDITIONS, match.rule.tolerance if match.rule else 0)
     return [*remarks, *(f"{each}".replace("by the rule", f"by {match.way.name}")
                         for each in mismatches(answer, match.result, tolerance)[0]

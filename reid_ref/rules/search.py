@@ -3,6 +3,8 @@
 First the conventions as they are, then one or two of their choices changed, then plain mistakes:
 what no convention has.
 """
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +24,7 @@ from reid_ref.rules.changed import (
 from reid_ref.rules.mistakes import (
     MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
-    NEARNESS, SINGLE, compared, is_drawn, mismatches, result_of)
+    NEARNESS, SINGLE, Mismatch, compared, is_drawn, mismatches, result_of)
 
 #: What is told of one number that no rule gives.
 NO_RULE = "which follows no rule that was tried"
@@ -48,9 +50,16 @@ class FoundRule(NamedTuple):
             return False
         for other in {*self.mistakes} & {*OTHERS}:
             answer = without(answer, other.of)
+        return not self._mismatches(arrays, answer)[0]
+
+    def _mismatches(self, arrays: Arrays, answer: Answer) -> tuple[list[Mismatch], int]:
         numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
             result_of(arrays, self.convention)[0])
-        return not mismatches(answer, numbers, self.tolerance)[0]
+        return mismatches(answer, numbers, self.tolerance)
+
+    def of(self, pairs: Pairs) -> FoundRule:
+        """Return it with how near all of its numbers are to these answers."""
+        return self._replace(level=max(self._mismatches(*pair)[1] for pair in pairs))
 
     def __str__(self) -> str:
         words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
@@ -156,10 +165,9 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
 
 
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return the first of the rules with a mistake or two, another one with a mistake, or the
-    first that gives all numbers but one."""
-    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance),
-                        most=1 + (way is ways[0])) for way in ways)
+    """Return the first of the rules with a mistake, or the first that gives all numbers but one.
+    """
+    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance)) for way in ways)
     others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
     return next(filter(None, itertools.chain(found, others)), None)
 
@@ -192,9 +200,7 @@ def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
     if not left:
         return None
     way = in_one_step(left[0])
-    level = max(mismatches(answer, result_of(arrays, way)[0], tolerance)[1]
-                for arrays, answer in pairs)
-    return FoundRule(way.name, words_of_choices(way), level, way, (), tolerance)
+    return FoundRule(way.name, words_of_choices(way), 0, way, (), tolerance).of(pairs)
 
 
 def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
@@ -266,8 +272,8 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 
 
 # ------------------------------------------------------------------ mistakes
-def mistake_of(pairs: Pairs, rule: FoundRule, most: int = 1) -> FoundRule | None:
-    """Return a rule with the one mistake, or two, that turn its numbers into theirs."""
+def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
+    """Return a rule with the one mistake that turns its numbers into theirs."""
     def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
         return rule._replace(mistakes=mistakes).gives(*pair)
     # Those first that it does not give: where nothing is wrong, anything would explain it.
@@ -280,39 +286,29 @@ def mistake_of(pairs: Pairs, rule: FoundRule, most: int = 1) -> FoundRule | None
     if answer.mAP is not None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
         among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)
-    for chosen in _combinations(pairs[0], rule, among, most):
-        if all(fits(pair, *chosen) for pair in pairs):
-            level = max(mismatches(answer, mistaken_numbers(
-                arrays, rule.convention, chosen), rule.tolerance)[1] for arrays, answer in pairs)
-            return rule._replace(
-                name=f"{rule.convention.name}, but for a mistake", level=level, mistakes=chosen,
-                words=", and ".join(mistake.words for mistake in chosen))
+    for mistake in _candidates(pairs[0], rule, among):
+        if all(fits(pair, mistake) for pair in pairs):
+            return rule._replace(name=f"{rule.convention.name}, but for a mistake",
+                                 words=mistake.words, mistakes=(mistake,)).of(pairs)
     return None
 
 
-#: What changes CMC or mINP and not mAP.
-_LATER = ("CMC", "mINP")
-#: What shows in few problems, and is not combined with another mistake.
-_ALONE = ("distances", "identity", "camera")
+#: What may be a mistake of mAP alone, or of CMC alone.
+_ALONE = ("ignored", "mean", "distances", "identity", "camera")
 
 
-def _combinations(pair: tuple[Arrays, Answer], rule: FoundRule, among: Sequence[Mistake],
-                  most: int) -> Iterator[tuple[Mistake, ...]]:
-    """Yield each mistake, alone in mAP or CMC as well, and then two, one of which is of CMC or
-    mINP."""
-    arrays, answer = pair[0], without(pair[1], *_LATER)
+def _candidates(pair: tuple[Arrays, Answer], rule: FoundRule,
+                among: Iterable[Mistake]) -> Iterator[Mistake]:
+    """Yield each mistake that may give an answer, alone in mAP or in CMC as well."""
+    arrays, answer = pair[0], without(pair[1], "CMC", "mINP")
 
     def fits(*mistakes: Mistake) -> bool:
         return rule._replace(mistakes=mistakes).gives(arrays, answer)
-    rule_fits, fitting = fits(), list[Mistake]()
+    rule_fits = fits()
     for mistake in among:
-        may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)
-        if mistake.of in _LATER or fits(mistake):
-            fitting += [mistake] * (mistake.of in _LATER or not rule_fits)
-            yield mistake,
-            if may_be_alone:
-                yield mistake._replace(alone="mAP", words=f"{mistake.words}, in mAP alone"),
-        if may_be_alone and rule_fits:
-            yield mistake._replace(alone="CMC", words=f"{mistake.words}, in CMC alone"),
-    yield from (two for two in itertools.combinations(fitting, 2)
-                if most > 1 and two[0].of != two[1].of and {two[0].of, two[1].of} & {*_LATER})
+        alone = [mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
+                 for of in ("mAP", "CMC") if mistake.of in _ALONE]
+        if mistake.of in ("CMC", "mINP") or fits(mistake):
+            yield from (mistake, *alone[:1])
+        if rule_fits:
+            yield from alone[1:]

@@ -1,5 +1,5 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
@@ -18,9 +18,11 @@ from reid_ref.foreign.arrays import MAX_RANK, Arrays
 from reid_ref.foreign.child import Child, Outcome
 from reid_ref.foreign.importing import TOOLBOXES, check_spec
 from reid_ref.labels import JUNK, cameras_of
-from reid_ref.result.views import Ranks, as_fields, means_of, named_ranks
+from reid_ref.measures import RANKS
+from reid_ref.result.views import Ranks, means_of
 from reid_ref.rules.candidates import find_rules, in_choices, rules_of_protocols
 from reid_ref.rules.changed import unlike
+from reid_ref.rules.mistakes import FAULTS
 from reid_ref.rules.numbers import (
     ADDITIONS, Compared, compared, impossible, mismatches, result_of)
 from reid_ref.rules.search import (
@@ -31,7 +33,7 @@ __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference",
 #: Queries that are compared first, with every rule; of each kind, where these do not suffice.
 _FIRST, _SAMPLE = 64, 12
 #: Why a query differs, where nothing known says it.
-UNEXPLAINED = "not explained by one or two of the choices and mistakes known here"
+UNEXPLAINED = "not explained by the choices and mistakes known here"
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +257,6 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
 
-def _at_ranks(answer: Answer) -> dict[str, float]:
-    """Return what it gave at the ranks that have a name."""
-    at = np.full(max(answer.at, default=0), np.nan)
-    at[answer.at - 1] = answer.curve
-    return {name: value for name, value in named_ranks(at).items() if answer.ranks is None
-            or not np.isnan(value)}
-
-
 class _Asked(NamedTuple):
     """The answer to some queries: `refused` holds those that failed alone, and why."""
 
@@ -290,11 +284,6 @@ class _Match(NamedTuple):
     def agrees(self) -> bool:
         """Whether every number that it gave is ours."""
         return bool(self.parts) and all(part.level != "differs" for part in self.parts.values())
-
-    @property
-    def n_compared(self) -> int:
-        """How many queries have an AP."""
-        return len(self.parts["ap"].ours) if "ap" in self.parts else 0
 
 
 def _compare(child: Child, data: ResultFile, how: How, every: Integers,
@@ -327,12 +316,14 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
             return ""
         points = 100 * (answer.mAP - result_of(arrays, base)[0].mAP)
         return f"; mAP {points:+.2f} points from its"
+    ranks: dict[str, Any] = {
+        f"Rank_{k}": float(share) for k, share in zip(answer.at, answer.curve) if k in RANKS}
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
         follows=match.way.name if match and is_equal else None, also=also if is_equal else (),
-        **as_fields(_at_ranks(answer)), mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at,
-        cmc=answer.curve, ap=answer.ap, unseen=tuple(_unseen(arrays)),
+        **ranks, mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at, cmc=answer.curve,
+        ap=answer.ap, unseen=tuple(_unseen(arrays)),
         remarks=tuple(_remarks(asked, match, len(data.query))),
         defects=_faults(arrays, answer, rule), problems=tuple(wrong), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
@@ -448,59 +439,50 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
 
 def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
-    queries, _, _, answer, refused = asked
     if match is None:
         return {"closest": None, "reference": None, "agreement": {}, "queries": None,
                 "first_difference": None}
-    first, differing = None, np.flatnonzero(~match.equal).tolist()
-    if differing and answer.ap is not None:
-        k = next((k for k in differing if not np.isnan(answer.ap[k])), differing[0])
-        why = UNEXPLAINED
-        if np.isnan(answer.ap[k]):
-            why = f"it gave no AP: {refused.get(k, 'NaN')}"
-        elif match.rule is not None and match.rule.words:
-            why = match.rule.words
-        first = FirstDifference(int(queries[k]), float(answer.ap[k]),
+    queries, ap, first = asked.queries, asked.answer.ap, None
+    differing = np.flatnonzero(~match.equal).tolist()
+    if differing and ap is not None:
+        k = next((k for k in differing if not np.isnan(ap[k])), differing[0])
+        why = (match.rule and match.rule.words) or UNEXPLAINED
+        if np.isnan(ap[k]):
+            why = f"it gave no AP: {asked.refused.get(k, 'NaN')}"
+        first = FirstDifference(int(queries[k]), float(ap[k]),
                                 float(match.result.of_query("mAP")[k]), why)
+    n = len(match.parts["ap"].ours) if "ap" in match.parts else 0
     return {"closest": match.way.name, "first_difference": first,
             "agreement": {name: Agreement(part.level, float(part.away.max(initial=0)))
                           for name, part in match.parts.items()},
             "reference": Reference(**means_of(match.result), cmc=match.result.cmc),
-            "queries": Queries(match.n_compared, match.n_compared - len(differing),
-                               queries[differing].tolist())}
+            "queries": Queries(n, n - len(differing), queries[differing].tolist())}
 
 
-def _unseen(arrays: Arrays) -> Iterator[str]:
-    """Yield what evaluators differ in that these arrays do not have."""
+def _unseen(arrays: Arrays) -> list[str]:
+    """Return what evaluators differ in that these arrays do not have."""
     query, gallery = arrays.query, arrays.gallery
-    if np.isin(query.identity, gallery.identity).all():
-        yield "a query whose identity is not in the gallery"
-    yield from (f"label {JUNK} among {side}" for side, labels in (
-        ("the queries", query), ("the gallery", gallery)) if JUNK not in labels.identity)
-    if len(gallery) > MAX_RANK:
-        yield f"a gallery of fewer than {MAX_RANK} images"
-    if not has_ties(arrays):
-        yield "equal distances"
+    has = {"a query whose identity is not in the gallery": not np.isin(
+               query.identity, gallery.identity).all(),
+           f"label {JUNK} among the queries": JUNK in query.identity,
+           f"label {JUNK} among the gallery": JUNK in gallery.identity,
+           f"a gallery of fewer than {MAX_RANK} images": len(gallery) <= MAX_RANK,
+           "equal distances": has_ties(arrays)}
+    return [words for words, is_there in has.items() if not is_there]
 
 
 def _faults(arrays: Arrays, answer: Answer, rule: FoundRule | None) -> dict[str, str]:
     """Return the known faults that change these numbers: name to sentence."""
-    texts = {mistake.key: f"{mistake.words}: {mistake.advice}"
-             for mistake in (rule.mistakes if rule else ()) if mistake.advice}
     way = rule.convention if rule else None
-    if len(answer.drawn):
-        texts["random-draws"] = ("it gives different numbers from run to run: two random seeds "
-                                 "gave two CMC curves")
-    if way and TIES[way.ties].sorts:
-        texts["machine-ties"] = ("numpy's default argsort, which is not stable, orders equal "
-                                 "distances: another machine gives another number")
-    if way and way.recall == "found" and way.top_k:
-        texts["found-in-top-k"] = (f"recall is over the good images among the first {way.top_k}: "
-                                   "mAP may be higher than of the whole list")
-    if way and f"label {JUNK}" not in way.not_ranked and JUNK in arrays.gallery.identity:
-        texts["label-counted"] = (f"images labelled {JUNK} count as wrong answers: the loaders of "
-                                  "torchreid and fast-reid leave them out before; so must yours")
-    return texts
+    shows = {"random-draws": len(answer.drawn) > 0} | ({
+        "machine-ties": TIES[way.ties].sorts,
+        "found-in-top-k": way.recall == "found" and bool(way.top_k),
+        "label-counted": f"label {JUNK}" not in way.not_ranked and (
+            JUNK in arrays.gallery.identity)} if way else {})
+    return {mistake.key: f"{mistake.words}: {mistake.advice}"
+            for mistake in (rule.mistakes if rule else ()) if mistake.advice} | {
+        name: FAULTS[name].format(top_k=way and way.top_k) for name, there in shows.items()
+        if there}
 
 
 def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
@@ -523,8 +505,8 @@ def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
     if match is None:
         return remarks if answer.ap is None else [
-            *remarks, "no convention gives half of its APs, and none does with one or two of the "
-            "other choices and mistakes known here"]
+            *remarks, "no convention gives half of its APs, and none does with the other choices "
+            "and mistakes known here"]
     tolerance = max(ADDITIONS, match.rule.tolerance if match.rule else 0)
     return [*remarks, *(f"{each}".replace("by the rule", f"by {match.way.name}")
                         for each in mismatches(answer, match.result, tolerance)[0]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
@@ -30,6 +29,8 @@ class Mistake(NamedTuple):
 
 
 _TABLES = tables_of("rules/mistakes.toml")
+#: Sentences on what shows without a mistake.
+FAULTS: dict[str, str] = _TABLES.pop("faults")
 #: Keys and words of mistakes of a mean whose sizes are found, not tried.
 _SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
@@ -60,13 +61,16 @@ class Walked:
 def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake]:
     """Return what is made of APs of queries that count, if the mean is of some of them alone or of
     batches."""
-    n, sizes = len(ap), np.arange(1, len(ap))
-    of_sizes: list[Any] = [np.cumsum(ap)[:-1] / sizes, np.cumsum(ap[::-1])[:-1] / sizes, [
-        np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
-            k, n - np.arange(0, n, k))) for k in sizes]]
+    n, size = len(ap), np.arange(1, max(len(ap), 1))
+    ends, starts = np.cumsum(ap), (n - 1) // size * size
+    means: list[Any] = [
+        ends[size - 1] / size, ends[n // size * size - 1] / (n // size * size),
+        (ends[-1] - ends[starts - 1] * (starts > 0)) / (n - starts),
+        [np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.diff(np.arange(0, n, k), append=n))
+         for k in size]]
     return [Mistake(key.format(k), "mean", words.format(f"{k:,}", f"{n:,}"))
-            for (key, (words,)), means in zip(_SIZES.items(), of_sizes) for k in sizes[
-                np.abs(np.subtract(means, mean)) <= tolerance][:-9:-1].tolist()]
+            for (key, (words,)), of_size in zip(_SIZES.items(), means) for k in size[
+                np.abs(np.subtract(of_size, mean)) <= tolerance][:-9:-1].tolist()]
 
 
 def mistaken_numbers(arrays: Arrays, convention: Convention,
@@ -81,6 +85,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 
 @np.errstate(all="ignore")
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
+    if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
+        arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
     rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(
@@ -101,6 +107,7 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     every = keys & {"counts 1", "unmatched hit"} or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = (n_good > 0) | bool(every)
     weight = _weights(query, counted, n_good, keys)
+    ap = _converted(ap, "AP", keys)
     means = [convention.mean(convention.counted(values, n_good)) if weight is None else float(
         np.average(np.nan_to_num(values[counted]), weights=weight)) for values in (ap, inp)]
     whole = np.full(len(arrays.query), np.nan)
@@ -155,6 +162,7 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "decimals": lambda values, n, side: np.round(values, n),
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "modulo": lambda values, n, side: values % n,
+    "renumbered": lambda values, n, side: np.unique(values, return_inverse=True)[1].ravel(),
     "falsy": lambda values, n, side: np.where(values == 0, _NONE + side, values),
     "negative": lambda values, n, side: np.where(values < 0, _NONE + side, values),
     "small": lambda values, n, side: np.where(
@@ -175,13 +183,16 @@ def _converted(values: Any, of: str, keys: frozenset[str], side: int = 0) -> Any
 
 def _there(identity: Any, convention: Convention, keys: frozenset[str], side: str) -> Any:
     """Return which rows of a side are not left out: by their label, or as a slice."""
-    there = convention.loaded(identity)
+    there, n = convention.loaded(identity), len(identity)
     for of, value in (key.split(" ")[1:] for key in keys if key.startswith(f"{side} ")):
-        rows = identity != int(value) if of == "label" else np.zeros(len(identity), np.bool_)
-        if of == "rows":
-            start, stop = (int(end) if end else None for end in value.split(":"))
-            rows[start:stop] = True
-        there = there & rows
+        if of == "label":
+            there = there & (identity != int(value))
+        elif of == "rows":
+            left = slice(*(int(end) if end else None for end in value.split(":")))
+            there = there & np.isin(np.arange(n), np.arange(n)[left])
+        else:  # batches
+            end, tail = n // int(value) * int(value) or n, (n - 1) // int(value) * int(value)
+            there = there & (np.arange(n) < end if of == "full" else np.arange(n) >= tail)
     return there
 
 
@@ -201,27 +212,30 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
 
 
 # ------------------------------------------------------------------ one query
-#: What becomes of a list, by its order of images, their distances and their identities.
+#: What becomes of a list, by its order of images, their distances and their identities; of those
+#: that are kept, if the key begins so.
 _LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "no first": lambda order, row, identity: order[1:],
     "no last": lambda order, row, identity: order[:-1],
     "not 0": lambda order, row, identity: order[row[order] != 0],
     "finite": lambda order, row, identity: order[~np.isinf(row[order])],
-    "ranks": lambda order, row, identity: np.argsort(order),
-    "merged identity": lambda order, row, identity: order[np.sort(
+    "ranks": lambda order, row, identity: np.sort(order)[
+        np.argsort(np.searchsorted(np.sort(order), order))],
+    "identities": lambda order, row, identity: order[np.sort(
         np.unique(identity[order], return_index=True)[1])],
-    "merged first": lambda order, row, identity: order[
-        np.unique(row[order], return_index=True)[1]],
-    "merged last": lambda order, row, identity: order[::-1][
+    "first": lambda order, row, identity: order[np.unique(row[order], return_index=True)[1]],
+    "last": lambda order, row, identity: order[::-1][
         np.unique(row[order[::-1]], return_index=True)[1]]}
+#: Mistakes with which a query counts if its list has a match.
+_OF_LISTS = {"unordered", "mask good", "mask same", *_LISTS, *map("kept {}".format, _LISTS)}
 
 
 def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: Any,
-           keys: frozenset[str]) -> npt.NDArray[np.int64]:
+           keys: frozenset[str]) -> Any:
     """Return the images of a query's list, the nearest first."""
     for far in _numbers(keys, "at "):
         row, kept[:] = np.where(kept, row, far), True
-    order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")
+    order = np.argsort(row, kind="stable")
     if second := keys & {"good first", "good last"}:
         order = np.lexsort((is_good == (second == {"good last"}), row))
     elif convention.ties == "reversed":
@@ -231,9 +245,11 @@ def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: 
     for n in _numbers(keys, "sorted "):
         order = np.argpartition(row, min(n, len(row) - 1))
         order[:n] = order[:n][np.argsort(row[order[:n]], kind="stable")]
-    for key in keys & {*_LISTS}:
-        order = _LISTS[key](order[kept[order]] if "merged" in key else order, row, identity)
-    return order
+    for key in keys & _OF_LISTS:
+        listed = order[kept[order]] if key.startswith("kept ") else order
+        if change := _LISTS.get(key.removeprefix("kept ")):
+            order = change(listed, row, identity)
+    return _converted(order, "order", keys)
 
 
 def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept: Any,
@@ -248,6 +264,8 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
                            != query.identity[k] * factor + query.columns()["camera"][k])
     kept = kept & ((identity > 0) | ("below 1" not in keys))
     kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
+    if "inverted" in keys:
+        good, kept = np.flatnonzero(same & near), kept & ~same | same & near
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
     order = _order(row, convention, is_good, kept, identity, keys)
@@ -257,7 +275,7 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     if "unordered" in keys:  # as far as the camera of this place in the gallery tells
         order = order[~(same[order] & near[:len(order)])]
         is_good, matches, kept = same, same, kept | same
-    if mask := keys & {"mask good", "mask same"}:
+    if mask := keys & {"mask good", "mask same", "mask known"}:
         n_recalled = int(is_good.sum()) if mask == {"mask good"} else None
         order, kept = order[kept[:len(order)]], kept | True
         matches = is_good = is_good if mask == {"mask good"} else same
@@ -266,7 +284,7 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     stays, rest = kept | is_good | ("stay" in keys), int((same & ~is_good).sum())
     ap, inp, first = _of_list(is_good[order], stays[order], (matches | is_good)[order],
                               n_recalled, rest, n_good, convention, keys)
-    if keys & {"unordered", "mask same", "mask good", *_LISTS}:
+    if keys & _OF_LISTS:
         n_good = int(np.isfinite(first))
     if "known" in keys and not n_good and same.any():
         ap, n_good = 0.0, 1
@@ -278,7 +296,9 @@ def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: 
     """Return AP, INP and the place of the first match, by what is at each place of a list."""
     cut = convention.top_k if convention.cut == "before-ignoring" else None
     listed = np.flatnonzero(stays[:cut])[:convention.top_k if cut is None else None]
-    hit, places, matched = good[listed], np.flatnonzero(good[stays]), np.flatnonzero(matches)
+    places, matched = np.flatnonzero(good[stays]), np.flatnonzero(matches)
+    listed = listed[:len(places)] if keys & {"at R", "R-precision"} else listed
+    hit = good[listed]
     first = np.inf if not len(matched) else float(
         matched[0] if "places" in keys else stays[:matched[0]].sum())
     if not len(places):
@@ -305,6 +325,7 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
         return float(1 / place[hit][0])
     precision = (hits - ("early" in keys)) / (place + ("late" in keys))
     precision = np.floor(precision) if "whole" in keys else precision
+    precision = np.ones(len(hit)) if "R-precision" in keys else precision
     best = np.maximum.accumulate(precision[::-1])[::-1]
     if "points 11" in keys:
         return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
@@ -317,4 +338,5 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
-    return float((areas[hit] / n)[bool(keys & {"lost first", "between hits"}):].sum())
+    last = hit.sum() - ("lost last" in keys)
+    return float(areas[hit][bool(keys & {"lost first", "between hits"}):last].sum() / n)

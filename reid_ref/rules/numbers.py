@@ -143,17 +143,17 @@ def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[
 
 def impossible(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
-    cmc, ap = answer.curve, np.zeros(0) if answer.ap is None else answer.ap
-    numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
-    ranks = answer.at
-    for name, places, values in (("AP of query ", queries, np.nan_to_num(ap)),
-                                 ("CMC at Rank-", ranks, cmc)):
-        wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
-        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
-    texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
-             + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
-             if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
-             and not (nan_agrees and np.isnan(number))]
+    cmc, ranks = answer.curve, answer.at
+    ap = np.zeros(0) if answer.ap is None else np.nan_to_num(answer.ap)
+    means = [(name, value) for name, value in (("mAP", answer.mAP), ("mINP", answer.mINP))
+             if value is not None]
+    texts = []
+    for numbers in (means[:1], means[1:], [*zip(map("AP of query {}".format, queries), ap)],
+                    [*zip(map("CMC at Rank-{}".format, ranks), cmc)]):
+        wrong = [(name, float(value)) for name, value in numbers if not (
+            -ROUNDING <= value <= 1 + ROUNDING or nan_agrees and np.isnan(value))][:1]
+        texts += [f"its {name} is {value!r}; expected a number from 0 to 1"
+                  + ", not percent" * (1 < value <= 100) for name, value in wrong]
     if answer.cmc is not None and not len(cmc):
         texts.append("its CMC is empty")
     if answer.ranks is None and len(cmc) > n_gallery:

@@ -3,6 +3,8 @@
 First the conventions as they are, then one or two of their choices changed, then plain mistakes:
 what no convention has.
 """
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,8 +24,10 @@ from reid_ref.rules.changed import (
 from reid_ref.rules.mistakes import (
     MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
-    NEARNESS, SINGLE, compared, is_drawn, mismatches, result_of)
+    NEARNESS, SINGLE, Mismatch, compared, is_drawn, mismatches, result_of)
 
+#: What is told of one number that no rule gives.
+NO_RULE = "which follows no rule that was tried"
 Pairs = list[tuple[Arrays, Answer]]
 #: With what an evaluator raised.
 Asked = list[tuple[Arrays, Answer | str]]
@@ -46,9 +50,16 @@ class FoundRule(NamedTuple):
             return False
         for other in {*self.mistakes} & {*OTHERS}:
             answer = without(answer, other.of)
+        return not self._mismatches(arrays, answer)[0]
+
+    def _mismatches(self, arrays: Arrays, answer: Answer) -> tuple[list[Mismatch], int]:
         numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
             result_of(arrays, self.convention)[0])
-        return not mismatches(answer, numbers, self.tolerance)[0]
+        return mismatches(answer, numbers, self.tolerance)
+
+    def of(self, pairs: Pairs) -> FoundRule:
+        """Return it with how near all of its numbers are to these answers."""
+        return self._replace(level=max(self._mismatches(*pair)[1] for pair in pairs))
 
     def __str__(self) -> str:
         words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
@@ -89,16 +100,15 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
         return None
     raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     for allowed in dict.fromkeys((tolerance, max(tolerance, SINGLE))):
-        found = (_but_for_one_choice(claimed, pairs, allowed)
-                 or _agreeing(named_rules(pairs), pairs, allowed, raised))
-        if found is not None:
-            return _named(found, allowed)
+        if found := _but_for_one_choice(claimed, pairs, allowed) or _agreeing(
+                named_rules(pairs), pairs, allowed, raised):
+            return found
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
     same = [way for way in claimed if _choices(way) in map(_choices, near[:1])]
-    return (_named(_changed(near, 2, pairs, tolerance), tolerance)
-            or _named(_but_for_one_choice(
-                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
+    return (_changed(near, 2, pairs, tolerance)
+            or _but_for_one_choice(
+                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance)
             or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
                           nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
@@ -133,11 +143,6 @@ def named_rules(pairs: Pairs) -> list[Convention]:
         junk or way.loads == "all images")), key=is_drawn)
 
 
-def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
-    """Return the conventions that agree with all answers."""
-    return _filtered(ways, pairs, tolerance)[0]
-
-
 def has_ties(arrays: Arrays) -> bool:
     """Whether some images are equally far from a query."""
     rows = np.sort(arrays.distances, axis=1)
@@ -153,23 +158,16 @@ def _in_one_unit(pairs: Pairs) -> Pairs:
             for arrays, answer in pairs]
 
 
-def _named(found: tuple[Convention, int] | None, tolerance: float) -> FoundRule | None:
-    if found is None:
-        return None
-    way = in_one_step(found[0])
-    return FoundRule(way.name, words_of_choices(way), found[1], way, (), tolerance)
-
-
 def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
-                        tolerance: float) -> tuple[Convention, int] | None:
+                        tolerance: float) -> FoundRule | None:
     return _agreeing(ways, pairs, tolerance) or _changed(
         _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
 
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return the first of the rules with a mistake or two, another one with a mistake, or the
-    first that gives all numbers but one."""
-    found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
+    """Return the first of the rules with a mistake, or the first that gives all numbers but one.
+    """
+    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance)) for way in ways)
     others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
     return next(filter(None, itertools.chain(found, others)), None)
 
@@ -177,61 +175,52 @@ def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRu
 def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) -> FoundRule | None:
     """Return the rule without one number, with the rule of this number if it has one; None if it
     has none and the number is seldom wrong, or if another number is wrong."""
-    words, curves = "which follows no rule that was tried", [
-        (arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
-    found = FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
+    curves = [(arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    found = FoundRule(f"{way.name}, but for its {other.of}", NO_RULE, 0, way, (other,), tolerance)
     if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
             len(answer.curve) for _, answer in pairs):
         return None
     ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
     if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
-        choices = words_of_choices(of[0])
-        return found._replace(words=f"which is that of {of[0].name}" + f" ({choices})" * bool(
-            choices))
+        choices = f" ({of.words})" * bool(of.words)
+        return found._replace(words=f"which is that of {of.name}{choices}")
     asked = [pair for pair in pairs if without(pair[1], other.of) != pair[1]]
     right = sum(found._replace(mistakes=()).gives(*pair) for pair in asked)
     return found if 2 * right < len(asked) else None
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
-              raised: Sequence[Arrays] = ()) -> tuple[Convention, int] | None:
-    """Return the first of the conventions that agree with all answers, and how near it is.
+              raised: Sequence[Arrays] = ()) -> FoundRule | None:
+    """Return the first of the conventions that agree with all answers, as one change of its base.
 
     Those first that have no number where the evaluator raised an exception.
     """
-    left, level = _filtered(ways, pairs, tolerance)
-    if len(left) > 1:
-        numbers = [[not np.isnan(result.mAP) for result in result_of(arrays, *left)]
-                   for arrays in raised]
-        left = [left[k] for k in np.argsort(np.sum(numbers, axis=0), kind="stable")] \
-            if numbers else left
-    return (left[0], level[left[0].name]) if left else None
+    left = sorted(all_agreeing(ways, pairs, tolerance), key=lambda way: sum(
+        not np.isnan(result_of(arrays, way)[0].mAP) for arrays in raised))
+    if not left:
+        return None
+    way = in_one_step(left[0])
+    return FoundRule(way.name, words_of_choices(way), 0, way, (), tolerance).of(pairs)
 
 
-def _filtered(ways: Iterable[Convention], pairs: Pairs,
-              tolerance: float) -> tuple[list[Convention], dict[str, int]]:
-    """Return the conventions that agree with all answers, and how near each is.
+def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
+    """Return the conventions that agree with all answers.
 
     One under which no query counts has no number that could agree with one.
     """
     left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
-    level: dict[str, int] = {}
-    counting: set[str] = set()
+    counting: set[Any] = set()
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
-        kept = []
         distinct = {_choices(way): way for way in left}
         results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
-        for way in left:
-            found, near = mismatches(answer, results[_choices(way)], tolerance)
-            if not np.isnan(results[_choices(way)].of_query("mAP")).all():
-                counting.add(way.name)
-            if not found:
-                kept.append(way)
-                level[way.name] = max(level.get(way.name, 0), near)
-        left = kept
+        counting |= {choices for choices, result in results.items()
+                     if not np.isnan(result.of_query("mAP")).all()}
+        fit = {choices: not mismatches(answer, result, tolerance)[0]
+               for choices, result in results.items()}
+        left = [way for way in left if fit[_choices(way)]]
     if any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs):
-        left = [way for way in left if way.name in counting]
-    return left, level
+        left = [way for way in left if _choices(way) in counting]
+    return left
 
 
 def _choices(way: Convention) -> tuple[Any, ...]:
@@ -270,74 +259,56 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
     left = [*bases, *ties]
     for more, by in steps:
         left = fewest_changes([each for way in left for each in more(way)], most)
-        left = _filtered(left, by, tolerance)[0]
+        left = all_agreeing(left, by, tolerance)
     return left
 
 
 def _changed(left: list[Convention], most: int, pairs: Pairs,
-             tolerance: float) -> tuple[Convention, int] | None:
-    """Return one of these that agrees with all answers, with another CMC or precision if need be.
-    """
-    left = fewest_changes([each for way in left for each in (
-        way, *each_value(way, "cmc"), *each_value(way, "arithmetic"))], most)
-    return _agreeing(left, pairs, tolerance)
+             tolerance: float) -> FoundRule | None:
+    """Return one of these that agrees with all answers, with one other choice if need be."""
+    return _agreeing(fewest_changes([each for way in left for each in (way, *(
+        other for choice in ("cmc", "arithmetic", "junk_match")
+        for other in each_value(way, choice)))], most), pairs, tolerance)
 
 
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
-    return _mistake(pairs, rule.convention, rule.tolerance, most=1)
-
-
-def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
-             among: Sequence[Mistake] = MISTAKES, most: int = 2) -> FoundRule | None:
-    """Return one mistake, or two, that turn the rule's numbers into theirs."""
-    pairs = sorted(pairs, key=lambda pair: (not mismatches(pair[1], result_of(
-        pair[0], convention)[0], tolerance)[0], pair[0].distances.size))  # wrong ones first
-    if not pairs or not mismatches(
-            pairs[0][1], result_of(pairs[0][0], convention)[0], tolerance)[0]:
-        return None  # where nothing is wrong, anything would explain it
+    def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
+        return rule._replace(mistakes=mistakes).gives(*pair)
+    # Those first that it does not give: where nothing is wrong, anything would explain it.
+    pairs = sorted(pairs, key=lambda pair: (fits(pair), pair[0].distances.size))
+    if not pairs or fits(pairs[0]):
+        return None
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
-    if among is MISTAKES and answer.mAP is not None:
-        ap = result_of(arrays, convention)[0].of_query("mAP")
-        among = [*among, *mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, tolerance)]
-    for chosen in _combinations(pairs[0], convention, tolerance, among, most):
-        level = 0
-        for arrays, answer in pairs:
-            found, near = mismatches(
-                answer, mistaken_numbers(arrays, convention, chosen), tolerance)
-            if found:
-                break
-            level = max(level, near)
-        else:
-            words = ", and ".join(mistake.words for mistake in chosen)
-            return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
-                             chosen, tolerance)
+    tied = any(has_ties(arrays) for arrays, _ in pairs)
+    among = [mistake for mistake in MISTAKES if tied or mistake.of != "ties"]
+    if answer.mAP is not None:
+        ap = result_of(arrays, rule.convention)[0].of_query("mAP")
+        among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)
+    for mistake in _candidates(pairs[0], rule, among):
+        if all(fits(pair, mistake) for pair in pairs):
+            return rule._replace(name=f"{rule.convention.name}, but for a mistake",
+                                 words=mistake.words, mistakes=(mistake,)).of(pairs)
     return None
 
 
-#: What changes CMC or mINP and not mAP.
-_LATER = ("CMC", "mINP")
-#: What shows in few problems, and is not combined with another mistake.
-_ALONE = ("distances", "identity", "camera")
+#: What may be a mistake of mAP alone, or of CMC alone.
+_ALONE = ("ignored", "mean", "distances", "identity", "camera")
 
 
-def _combinations(pair: tuple[Arrays, Answer], convention: Convention, tolerance: float,
-                  among: Sequence[Mistake], most: int) -> Iterator[tuple[Mistake, ...]]:
-    """Yield each mistake, alone in mAP or CMC as well, and then two, one of which is of CMC or
-    mINP."""
+def _candidates(pair: tuple[Arrays, Answer], rule: FoundRule,
+                among: Iterable[Mistake]) -> Iterator[Mistake]:
+    """Yield each mistake that may give an answer, alone in mAP or in CMC as well."""
+    arrays, answer = pair[0], without(pair[1], "CMC", "mINP")
+
     def fits(*mistakes: Mistake) -> bool:
-        return not mismatches(without(pair[1], *_LATER), mistaken_numbers(
-            pair[0], convention, mistakes), tolerance)[0]
-    rule_fits, fitting = fits(), list[Mistake]()
+        return rule._replace(mistakes=mistakes).gives(arrays, answer)
+    rule_fits = fits()
     for mistake in among:
-        may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)
-        if mistake.of in _LATER or fits(mistake):
-            fitting += [mistake] * (mistake.of in _LATER or not rule_fits)
-            yield mistake,
-            if may_be_alone:
-                yield mistake._replace(alone="mAP", words=f"{mistake.words}, in mAP alone"),
-        if may_be_alone and rule_fits:
-            yield mistake._replace(alone="CMC", words=f"{mistake.words}, in CMC alone"),
-    yield from (two for two in itertools.combinations(fitting, 2)
-                if most > 1 and two[0].of != two[1].of and {two[0].of, two[1].of} & {*_LATER})
+        alone = [mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
+                 for of in ("mAP", "CMC") if mistake.of in _ALONE]
+        if mistake.of in ("CMC", "mINP") or fits(mistake):
+            yield from (mistake, *alone[:1])
+        if rule_fits:
+            yield from alone[1:]

@@ -133,7 +133,7 @@ def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
 
 
 def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
-    """Judge whether NaN comes first, where the rule has it last; other orders are undefined."""
+    """Judge whether NaN comes last, as by the rule; an exception or NaN is no wrong number."""
     for arrays in problems:
         answer = tested.answer(arrays)
         if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):

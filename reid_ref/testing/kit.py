@@ -364,6 +364,9 @@ def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None
         rule = mistake_of([*pairs, *verdict.answers, *(
             pair for pair in answered(rules.pairs) if base is rules.of_all or base.gives(*pair))],
             base)
+        pairs = answered(rules.pairs)  # what seldom holds elsewhere is no cause
+        if rule and 2 * sum(rule.gives(*pair) for pair in pairs) < len(pairs):
+            rule = None
     if rule and not (rule.mistakes or rule.name != way.name):
         rule = None
     if (rule is None or "follows no rule" in rule.words) and least is not None and (

@@ -275,7 +275,7 @@ def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def handed_over(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Problems that evaluators may put in order first."""
+    """Distances that evaluators may clean in place: NaN, infinite or equal ones."""
     return [*plain(convention, square)[:1], *with_nan(convention, square)[:1],
             *infinite(convention, square), *ties(convention, square)[:1]]
 

@@ -3,6 +3,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
+from reid_ref.rules.search import NO_RULE
 from reid_ref.testing.checks import CHECKS
 from reid_ref.text import wrap
 from reid_ref.text.table import columns
@@ -98,13 +99,12 @@ def _text(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return how many checks pass, another rule if it follows one, and what fails."""
-    bad = [f"{check.name}: {check.first_line}" for check in report.checks
-           if check.status != "passed"]
-    passed = len(report.checks) - len(bad)
-    other = report.rule not in (None, report.convention)
-    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass",
-                      *[f"there it follows {report.rule}"] * other, *bad])
+    """Return how many checks pass, which fail, and another rule if it follows one."""
+    bad = [check.name for check in report.checks if check.status != "passed"]
+    n, more = len(report.checks), f" and {len(bad) - 3} more" * (len(bad) > 3)
+    other = f"; there it follows {report.rule}" * (report.rule not in (None, report.convention))
+    return f"{n - len(bad)} of {n} checks on made problems pass" + (
+        f"; not {', '.join(bad[:3])}{more}" if bad else "") + other
 
 
 def _lines(line: str) -> list[str]:
@@ -131,6 +131,7 @@ def _verdict(report: Report) -> str:
         words in check.message for check in failed)]
     cause += dict.fromkeys(words for check in failed for words in re.findall(
         r"\nit follows .*?, but for a mistake: (.*)", check.message) if words not in name)
+    words = words.removesuffix(f": {NO_RULE}") if cause else words
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:
         words = f"it passes {passed} of {of} checks by {name}"

@@ -12,13 +12,14 @@ from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import Labels
 from reid_ref.rules.mistakes import mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
-from reid_ref.rules.search import FoundRule, mistake_of
+from reid_ref.rules.search import FoundRule, mistake_of, rule_of
 from reid_ref.testing.checks import CHECKS
 from reid_ref.testing.smallest import by_hand
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.nightly import cases
-from tests.testing.wrong import LOOP, ONLY, by_memory, finite, keyed, right_first
+from tests.testing.wrong import (
+    LOOP, ONLY, by_memory, evaluator, finite, given, keyed, relabels, right_first)
 
 
 def lists(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -193,6 +194,19 @@ MISTAKEN = [
       for factor in (1000, 10000, 65536)),
     ("torchreid-function", "plain", lambda distmat, *labels: LOOP(0 * distmat, *labels),
      "nothing is sorted"),
+    *(("torchreid-function", "plain", given(change), words) for change, words in (
+        (lambda d, q, g, a, b: (d[:-1], q[:-1], g, a[:-1], b), "the last query is left out"),
+        (lambda d, q, g, a, b: (d[::2], q[::2], g, a[::2], b), "only every second query"),
+        (lambda d, q, g, a, b: (d[:, 1:], q, g[1:], a, b[1:]), "the first image of the gallery"),
+        (lambda d, q, g, a, b: (d, q, np.roll(g, 1), a, np.roll(b, 1)), "as where places count"),
+        (lambda d, q, g, a, b: (d, q, g, np.roll(a, 1), b), "cameras of the queries are shifted"),
+        (lambda d, *labels: (np.argsort(d, axis=1), *labels), "ranks are taken for an order"))),
+    ("torchreid-function", "plain", by_mean(lambda ap, pids: np.round(ap, 4).mean()),
+     "rounded to 4 decimals before the mean"),
+    ("torchreid-function", "label 0", relabels(
+        lambda pids: np.unique(pids, return_inverse=True)[1]), "are renumbered apart"),
+    ("torchreid-function", "plain", of_areas(lambda k, row, place: float((k + 1) // (row + 1))),
+     "rounded down to whole numbers"),
     *(("torchreid-function", check, *pair) for check, texts in {
         "any cameras": ["the key identity * 10", "modulo 8", "through uint8", "camera 0 is taken",
                         "below 0 are taken for none"],
@@ -202,13 +216,23 @@ MISTAKEN = [
       for pair in zip(ONLY[check], texts))]
 
 
-@pytest.mark.parametrize("rule, check, evaluator, words", MISTAKEN)
-def test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluator, words):
-    tested, convention = subject(evaluator, rule), CONVENTIONS[rule]
+@pytest.mark.parametrize("rule, check, evaluate, words", MISTAKEN)
+def test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluate, words):
+    tested, convention = subject(evaluate, rule), CONVENTIONS[rule]
     found = mistake_of([(arrays, tested.answer(arrays)) for arrays in CHECKS[check].problems(
         convention, False) if len(arrays.query) < 1000], FoundRule(
             rule, "", 0, convention, (), 1e-12))
     assert found and words in found.words, found
+
+
+def test_a_choice_is_tried_before_a_mistake():
+    """An image that is ignored is no match: no mistake of ties, where nothing ties."""
+    tested, convention = subject(evaluator(precision="trapezoid", unmatched=0.0)), CONVENTIONS[
+        "matlab"]
+    pairs = [(arrays, tested.answer(arrays)) for check in ("plain", "queries labelled -1")
+             for arrays in CHECKS[check].problems(convention, False)]
+    found = rule_of(pairs, [convention], 1e-12)
+    assert found and found.name == "matlab[junk_match=never]" and not found.mistakes
 
 
 @pytest.mark.nightly

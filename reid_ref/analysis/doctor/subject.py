@@ -23,8 +23,9 @@ WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "pa
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
-#: Features are codes, which are equal by right, if a column has few different values for each row
-#: that differs, and fewer than `VALUES`; of at least `WIDE` columns, some beside one another.
+#: Features are codes, which are equal by right, where a column has fewer different values than
+#: `CODE` of their different rows, and than `VALUES`; from `WIDE` columns on, where `WORD` of them
+#: together have, if they are floating-point numbers.
 VALUES, WIDE, WORD, CODE = 16, 64, 4, 0.25
 
 

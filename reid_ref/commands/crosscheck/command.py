@@ -77,16 +77,14 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: CrosscheckRequest) -> int:
     if not request.files:
         return _on_made_problems(request)
-    data = common.read_files(request)
+    data, requested = common.read_files(request), _rules(request)
     with common.progress_bar(request.queries or len(data.query),
                              f"asking {request.evaluator}") as bar:
-        requested = _rules(request)
         how = common.how(request, requested or (), bar=bar)
         metric, normalize = how.distance()
         check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
-                           normalize=normalize, timeout=request.timeout, queries=request.queries,
-                           max_rank=request.max_rank, tolerance=request.tolerance,
-                           progress=how.progress, **dict(request.setting))
+                           normalize=normalize, queries=request.queries, progress=how.progress,
+                           **_limits(request), **dict(request.setting))
     report = None if check.failure.startswith(NO_ANSWER) else _report(
         request, check.follows or (requested[0] if requested else None))
     if report and not check.follows:  # whose problems tell more rules apart
@@ -122,9 +120,12 @@ def _report(request: CrosscheckRequest, convention: str | Convention | None) -> 
     with common.progress_bar(len(CHECKS), f"asking {request.evaluator}") as bar:
         progress = {} if bar is None else {"progress": bar.update}
         return crosscheck_made(
-            request.evaluator, convention=convention, timeout=request.timeout,
-            max_rank=request.max_rank, tolerance=request.tolerance,
-            settings=dict(request.setting), **progress)
+            request.evaluator, convention=convention, settings=dict(request.setting), **progress,
+            **_limits(request))
+
+
+def _limits(request: CrosscheckRequest) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in ("timeout", "max_rank", "tolerance")}
 
 
 def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),

@@ -27,8 +27,7 @@ from reid_ref.console import confidence
 from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.disk import tables_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
-from reid_ref.drawing.results import caption_of, shared_axes
-from reid_ref.drawing.results import curves_height
+from reid_ref.drawing.results import caption_of, curves_height, shared_axes
 from reid_ref.drawing.style import INTERVALS, caption, draw_panels
 from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.how import Progress

@@ -101,7 +101,7 @@ def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _:
     texts = []
     for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):
         changes = list(_changes(convention, CONVENTIONS[name]))
-        if changes and name != convention.base:
+        if changes:
             texts.append(f"not {whose} ({'; '.join(changes)}{cost(CONVENTIONS[name])})")
     return ", ".join(texts)
 
@@ -109,7 +109,7 @@ def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _:
 def _changes(way: Convention, base: Convention) -> Iterator[str]:
     for name in (*CHOICES, "top_k"):
         value = getattr(way, name)
-        if value != getattr(base, name) and name not in ("cmc_length", "junk_match"):
+        if value != getattr(base, name) and name != "cmc_length":
             yield _choice_words(name, value)
 
 

@@ -4,7 +4,6 @@ The walk is the plainest one, query by query and image by image: problems are sm
 """
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +42,7 @@ _, _, OTHER_MEAN = OTHERS = tuple(
     for of in ("mINP", "CMC", "mAP"))
 
 
-@dataclass(frozen=True)
-class Walked:
+class Walked(NamedTuple):
     """Numbers of a walk, as far as `numbers.mismatches` looks at them."""
 
     convention: Convention
@@ -79,7 +77,7 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     whole = _walked(arrays, convention, frozenset(mistake.key for mistake in mistakes))
     if alone := {mistake.alone for mistake in mistakes} - {""}:
         rule = _walked(arrays, convention, frozenset())
-        return replace(whole, cmc=rule.cmc) if alone == {"mAP"} else replace(rule, cmc=whole.cmc)
+        return whole._replace(cmc=rule.cmc) if alone == {"mAP"} else rule._replace(cmc=whole.cmc)
     return whole
 
 
@@ -104,7 +102,7 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
         ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
     if "unmatched hit" in keys:
         first = np.where(n_good == 0, 0, first)
-    every = keys & {"counts 1", "unmatched hit"} or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
+    every = {"counts 1", "unmatched hit"} & keys or convention.n_in_cmc(np.zeros(1, np.int64))
     counted = (n_good > 0) | bool(every)
     weight = _weights(query, counted, n_good, keys)
     ap = _converted(ap, "AP", keys)

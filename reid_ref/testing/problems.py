@@ -109,17 +109,17 @@ def late(convention: Convention, square: bool, n_first: int, of_camera: int,
          n_other: int) -> list[Arrays]:
     """First matches at each place, behind many images of the query's camera or none.
 
-    Queries of two identities, in turn; the first one's have images on their camera.
+    Queries of two identities, one after another; the first one's have images on their camera.
     """
     theirs, own = _one_place(convention)
     query, identity = np.arange(2 * n_first), np.repeat([1, 1, 2, 3], [of_camera, 5, 5, n_other])
     made = problem(13, convention, len(query), len(identity))
-    made = relabelled(made, "query", slice(None), identity=query % 2 + 1, camera=own)
+    made = relabelled(made, "query", slice(None), identity=query // n_first + 1, camera=own)
     made = relabelled(made, "gallery", slice(None), identity=identity, camera=np.where(
         np.arange(len(identity)) < of_camera, theirs, 4))
     is_same = np.equal.outer(made.query.identity, identity)
     is_near = is_same & (np.arange(len(identity)) < of_camera)
-    place = np.where(is_same, query[:, np.newaxis] // 2 + .5, np.cumsum(~is_same, axis=1))
+    place = np.where(is_same, query[:, np.newaxis] % n_first + .5, np.cumsum(~is_same, axis=1))
     order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
     return [replace(made, distances=(np.argsort(order, axis=1) + 1) / 256, features=None)]
 

@@ -10,6 +10,7 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import Labels
+from reid_ref.rules.changed import unlike
 from reid_ref.rules.mistakes import mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
 from reid_ref.rules.search import FoundRule, mistake_of, rule_of
@@ -233,6 +234,14 @@ def test_a_choice_is_tried_before_a_mistake():
              for arrays in CHECKS[check].problems(convention, False)]
     found = rule_of(pairs, [convention], 1e-12)
     assert found and found.name == "matlab[junk_match=never]" and not found.mistakes
+
+
+@pytest.mark.parametrize("choice", [
+    {"junk_match": "never"}, {"ignored": ("same identity, same camera",)}])
+def test_a_changed_rule_is_told_against_its_own_base(choice):
+    """A rule with a choice of Market-1501's changed was told against torchreid's alone."""
+    assert unlike(CONVENTIONS["matlab"].replace(**choice)).startswith("not Market-1501's (")
+    assert "Market" not in unlike(CONVENTIONS["matlab"])
 
 
 @pytest.mark.nightly

@@ -166,14 +166,13 @@ def verdict(check: CrossCheck) -> str:
         return f"DIFFERENT: {words}" + (
             f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
             f"; {check.unlike}" if check.unlike else "")
-    expected = ""
-    if check.expected not in (None, check.follows.split("[")[0]):
-        expected = f" (expected: {check.expected})"
+    expected = f" (expected: {check.expected})" * (
+        check.expected not in (None, check.follows.split("[")[0]))
     levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
     how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")]
-    also = f"; here the same as {', '.join(check.also)}" if check.also else ""
-    also += f"; {check.unlike}" if check.unlike else ""
-    return f"EQUAL to convention {check.follows}{expected}, {how}{also}"
+    also = f"here the same as {', '.join(check.also)}" * bool(check.also)
+    return "; ".join(filter(None, (
+        f"EQUAL to convention {check.follows}{expected}, {how}", also, check.unlike)))
 
 
 def _numbers(check: CrossCheck) -> list[str]:

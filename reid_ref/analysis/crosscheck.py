@@ -315,7 +315,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         if answer.mAP is None:
             return ""
         points = 100 * (answer.mAP - result_of(arrays, base)[0].mAP)
-        return f"; mAP {points:+.2f} points from its"
+        return f"; mAP {points:+.2f} points"
     ranks: dict[str, Any] = {
         f"Rank_{k}": float(share) for k, share in zip(answer.at, answer.curve) if k in RANKS}
     return CrossCheck(

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.foreign.meaning import by_values, first_of, named_parts, refuse_part, without_meaning
+from reid_ref.foreign.meaning import (
+    by_values, first_of, is_rank, named_parts, refuse_part, without_meaning)
 from reid_ref.foreign.words import as_numbers, describe, short
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
@@ -100,8 +101,9 @@ def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     try:
         parts, told = _of_result(value) or first_of(named_parts(value)), tuple[str, ...]()
         for name, curve in without_meaning(value).items() if parts and _MEANS >= {*parts} else ():
-            if name.lower() in ("rank", "ranks") and (
-                    np.diff(curve, prepend=0, append=1 + ROUNDING) >= 0).all():
+            highest = 100 if np.mean(np.asarray(as_numbers(parts.get("mAP", 0)))) > 1.5 else 1
+            if is_rank(name) and (
+                    np.diff(curve, prepend=0, append=highest * (1 + ROUNDING)) >= 0).all():
                 parts["CMC"] = curve
             else:
                 told += f"not understood: {name}, {len(curve)} numbers",

@@ -1,4 +1,5 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
+import builtins
 import random
 import re
 import signal
@@ -178,7 +179,8 @@ def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
                 name = told[1] or told[2] if told else ""
                 if name not in NAMES["gone"]:
                     raise
-                setattr(np, name, eval(NAMES["gone"][name], {"np": np}))
+                module, _, today = NAMES["gone"][name].rpartition(".")
+                setattr(np, name, getattr(np if module else builtins, today))
                 names.append(name)
     finally:
         for name in names:

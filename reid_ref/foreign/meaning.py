@@ -46,10 +46,19 @@ def named_parts(value: Any, parent: str = "") -> Iterator[tuple[Any, Any]]:
 
 def without_meaning(value: Any) -> dict[str, npt.NDArray[Any]]:
     """Return the vectors of numbers whose names tell nothing."""
-    vectors = ((str(name), as_numbers_or_none(part)) for name, part in _members(value)
-               if meaning(name) is None)
-    return {name: vector for name, vector in vectors if vector is not None
-            and vector.ndim == 1 < vector.size and vector.dtype.kind == "f"}
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, part in _members(value):
+        vector = None if isinstance(part, Mapping) else as_numbers_or_none(part)
+        if isinstance(part, Mapping):
+            found.update(without_meaning(part))
+        elif meaning(name) is None and vector is not None and vector.ndim == 1 < vector.size:
+            found[str(name)] = vector
+    return found
+
+
+def is_rank(name: str) -> bool:
+    """Whether a name may be that of ranks or of what is found at them: a curve."""
+    return name.lower() in ("rank", "ranks")
 
 
 def first_of(named: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -72,7 +81,8 @@ def meaning(name: Any, parent: str = "") -> Any:
     """
     if isinstance(name, (int, np.integer)) or str(name).isdigit():
         kind = meaning(parent) if parent else None
-        return ("Rank", int(name)) if kind == "CMC" or isinstance(kind, tuple) else kind
+        return ("Rank", int(name)) if kind == "CMC" or isinstance(kind, tuple) or (
+            is_rank(parent)) else kind
     plain = re.sub(r"[^a-z0-9@]", "", str(name).lower())
     for kind, pattern in NAMES["returned"]:
         if match := re.fullmatch(pattern, plain):

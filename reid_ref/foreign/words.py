@@ -57,4 +57,7 @@ def as_numbers(value: Any) -> npt.NDArray[Any] | None:
     if isinstance(value, (str, bytes)) or value is None:
         return None
     array = np.asarray(value)
+    if array.size and array.dtype.kind == "O" and all(
+            hasattr(each, "__float__") for each in array.flat):  # fractions, decimals, ...
+        array = array.astype(np.float64)
     return array if array.dtype.kind in "fiub" else None

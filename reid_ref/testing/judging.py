@@ -51,7 +51,8 @@ def judge(tested: Subject, check: Check) -> Verdict:
     if tested.square and check.takes_sides:
         return Verdict(remark=f"{NOT_ASKED} it takes one set")
     problems = check.problems(tested.convention, tested.square)
-    if tested.takes_features and not (problems := [
+    takes_features = any("features" in part for part in tested.takes)
+    if takes_features and not (problems := [
             arrays for arrays in problems if arrays.features is not None]):
         return Verdict(remark=f"{NOT_ASKED} it takes features")
     return JUDGES[check.judge](tested, problems)

@@ -404,7 +404,7 @@ def _shown(tested: Subject, check: Check,
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
              *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (
-                 "similarity" in tested.words)]
+                 "similarity" in tested.takes)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

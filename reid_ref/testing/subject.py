@@ -38,7 +38,7 @@ class Subject:
     tolerance: float
     timeout: float
     square: bool
-    takes_features: bool
+    takes: frozenset[str]
     again: Callable[[], Any]
     percent: bool = False
 
@@ -92,8 +92,8 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
                      find_rules(convention or DEFAULT)[0],
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in loaded.plans),
-                     any("features" in part for plan in loaded.plans
-                         for part in plan.names.values()), loaded.again)
+                     frozenset(part for plan in loaded.plans for part in (
+                         *plan.places, *plan.names.values())), loaded.again)
     answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested

@@ -1,5 +1,7 @@
 """What evaluators take and return, and how they are imported: each form is understood."""
 import re
+from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -201,6 +203,24 @@ def test_rounded_numbers():
     ({"mAP": 0.6125123, "R1": 0.8}, None), ({"mAP": np.nan}, None)])
 def test_decimals(answer, decimals):
     assert decimals_of(read_answer(answer)) == decimals
+
+
+@pytest.mark.parametrize("answer, curve", [
+    (([Fraction(1, 2), 1], Fraction(3, 4)), [.5, 1]),
+    ((np.array([Decimal(".5"), Decimal(1)]), Decimal(".75")), [.5, 1]),
+    ((np.array([.5, 1]), np.array(.75)), [.5, 1]),
+    ({"mAP": 75., "ranks": [50., 100., 100.]}, [.5, 1, 1]),
+    ({"mAP": 75, "ranks": [50, 100, 100]}, [.5, 1, 1]),
+    ({"mAP": .75, "ranks": {1: .5, 5: 1.}}, [.5, 1]),
+    ({"mAP": .75, "all": {"ranks": [.5, 1.]}}, [.5, 1])])
+def test_numbers_of_any_type_and_what_is_named_ranks(answer, curve):
+    read = read_answer(answer)
+    assert (read.mAP, read.curve.tolist(), read.told) == (.75, curve, ())
+
+
+def test_vectors_in_a_table_that_are_not_understood_are_told():
+    read = read_answer({"mAP": .75, "cmc": {"at": [1, 5], "values": [.5, 1.]}})
+    assert read.told == ("not understood: at, 2 numbers", "not understood: values, 2 numbers")
 
 
 def test_two_numbers_keep_their_order_if_one_is_missing():

@@ -343,6 +343,40 @@ def test_a_pair_that_contains_a_found_variation_is_no_way_of_its_own():
     assert not any(len(way.variations) > 1 and "cut-20" in way.variations for way in found.ways)
 
 
+# ---------------------------------------------------------------- other names, and the nearest
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda rank1, rank5, mAP: (rank5, mAP), "other names: the printed Rank-1 is its Rank-5"),
+    (lambda rank1, rank5, mAP: (mAP, rank5), "the printed Rank-1 is its mAP, mAP is its Rank-5"),
+    (lambda rank1, rank5, mAP: (100 - rank1, 100 - mAP), "each taken from 100: the printed Rank-1 "
+     "is its Rank-1, mAP is its mAP")])
+def test_numbers_under_other_names(change, said):
+    data = made(31, 200)
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="matlab")
+    figure = change(*(100 * value for value in (result.rank(1), result.rank(5), result.mAP)))
+    answer, first = rows(data, "{:.3f}/{:.3f}".format(*figure))
+    assert said in first["answer"] and answer.search is None
+    assert first["answer"].startswith("the numbers of matlab's rule on normalised features, ")
+    # Of the same numbers with noise, nothing is said.
+    noisy = f"{figure[0] - .9:.3f}/{figure[1] - .07:.3f}"
+    assert rows(data, noisy, search=False)[0].exchanged is None
+
+
+def test_the_nearest_way_is_told_as_the_nearest():
+    data = made(32, 200)
+    rank1, mAP = map(float, plain(_signs(data), same_identity, same_camera).split("/"))
+    answer, said = rows(data, f"{rank1:.2f}/{mAP + .06:.2f}", convention="torchreid")
+    assert answer.search.ways == () and answer.search.nearest.way.variations == ("signs",)
+    assert f"nearest: fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features) " \
+        f"{VARIATIONS['signs'].words}, 0.06 points off" in said["answer"]
+    assert "printed by" not in said["answer"]
+    base = answer.candidates[0].numbers()
+    near = f"{100 * base['Rank-1']:.2f}/{100 * base['mAP'] + .19:.2f}"
+    found = rows(data, near, convention="torchreid", search=True)[0].search
+    assert found.nearest is None
+
+
 # ---------------------------------------------------------------- new variations, by plain code
 
 def _varied(data, name, convention="torchreid"):

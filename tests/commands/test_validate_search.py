@@ -338,7 +338,7 @@ def test_json_has_all_of_it(small, capsys):
                          "--json")
     search = json.loads(out)["search"]
     assert status == 1 and search.keys() == {"tried", "different", "by_accident", "ways",
-                                             "left_out", "not_tried"}
+                                             "left_out", "not_tried", "nearest"}
     assert search["tried"] >= search["different"] > 50 and search["not_tried"] == []
     found = quiet(reid_ref.validate, reid_ref.read(small), "45.83/40.17",
                   convention="matlab").search

@@ -375,7 +375,8 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     """Return kinds of variations that cannot print any of the figures, with the reason."""
     left = [answer for answer in answers if not answer.settled]
     points_to = {"draws": any(_other_way_round(answer.figure) for answer in left), "batches": any(
-        {hits.rounding for hits in answer.hit_counts} == {"no"} for answer in left)}
+        answer.hit_counts and all(hits.rounding == "no" or hits.possible_as
+                                  for hits in answer.hit_counts) for answer in left)}
     kinds = {kind: why for kind, why in WORDS["pointless"].items() if not points_to[kind]}
     if left and not any(answer.possible for answer in left):
         return kinds | dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])

@@ -25,7 +25,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
-        groups = groups if search.n_results > 1 else groups[:1]
+        if search.n_results == 1:  # by one cause, named by each variation that does the same
+            done = ", or ".join([*dict.fromkeys(ways[0].words for ways in groups)][:3])
+            groups = [[groups[0][0]._replace(words=done)]]
         alike = all(way.variations[0].startswith("reranked") for way in search.ways)
         start = "printed by " if len(groups) == 1 else (
             f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")

@@ -83,7 +83,7 @@ def with_large_classes(data):
     rows = np.arange(20 * len(data.gallery)) % len(data.gallery)
     features = data.gallery_features[rows]
     return replace(data, gallery=data.gallery[rows], gallery_features=features + (
-        features.std() * rng.normal(size=features.shape)).astype(np.float32))
+        .2 * features.std() * rng.normal(size=features.shape)).astype(np.float32))
 
 
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,

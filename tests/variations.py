@@ -77,8 +77,18 @@ def with_many_queries(data):
     return replace(data, query=data.query[rows], query_features=data.query_features[rows])
 
 
+def with_large_classes(data):
+    """A gallery with more than 100 images of an identity."""
+    data, rng = narrow(data), np.random.default_rng(5)
+    rows = np.arange(20 * len(data.gallery)) % len(data.gallery)
+    features = data.gallery_features[rows]
+    return replace(data, gallery=data.gallery[rows], gallery_features=features + (
+        .2 * features.std() * rng.normal(size=features.shape)).astype(np.float32))
+
+
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,
-         "junk query": with_junk_query, "few images": with_few_images}
+         "junk query": with_junk_query, "large classes": with_large_classes,
+         "few images": with_few_images}
 
 
 @functools.cache

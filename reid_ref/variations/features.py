@@ -65,7 +65,8 @@ def gallery_means(data: ResultFile) -> ResultFile:
 
     Images labelled 0 or -1 stay as they are.
     """
-    gallery, rows = data.gallery, distances.unit_rows(sides_of(data)[1])
+    # The mean of zeros alone is zeros, for which ranking has the reason.
+    gallery, rows = data.gallery, np.nan_to_num(distances.unit_rows(sides_of(data)[1]))
     alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
     pooled, labels = pool_frames(rows, replace(gallery, video=alone), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)

@@ -49,6 +49,22 @@ def whole_batches(size: int, data: ResultFile) -> ResultFile:
     return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
+def first_queries(data: ResultFile) -> ResultFile:
+    """Keep the first query of each identity."""
+    first = np.zeros(len(data.query), np.bool_)
+    first[np.unique(data.query.identity, return_index=True)[1]] = True
+    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
+
+
+def renumbered(data: ResultFile) -> ResultFile:
+    """Number the identities of each side from 0, as if the other were not there; -1 stays."""
+    def anew(side: Labels) -> Labels:
+        known = np.unique(side.identity[side.identity != JUNK])
+        return replace(side, identity=np.where(
+            side.identity == JUNK, JUNK, np.searchsorted(known, side.identity)))
+    return replace(data, query=anew(data.query), gallery=anew(data.gallery))
+
+
 def exchanged(data: ResultFile) -> ResultFile:
     """Let the gallery ask and the queries answer; images labelled 0 or -1 ask nothing."""
     return images_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),
@@ -105,6 +121,15 @@ def needs_rest(size: int) -> Callable[[ResultFile], str]:
     """Return what tells why not, if whole batches leave out no queries, or all."""
     return lambda data: needs_part(data) or f"{len(data.query):,} queries in batches of {size}" * (
         len(data.query) // size * size in (0, len(data.query)))
+
+
+def needs_more(length: int) -> Callable[[ResultFile], str]:
+    """Return what tells why not, if no identity fills lists of a length: recall is the whole."""
+    def lacks(data: ResultFile) -> str:
+        good = np.isin(data.gallery.identity, data.query.identity)
+        largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
+        return "" if largest > length else f"no identity has more than {length} images"
+    return lacks
 
 
 def needs_label(label: int) -> Callable[[ResultFile], str]:

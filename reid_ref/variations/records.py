@@ -102,6 +102,10 @@ _RECORDS = [
     _record("known-identities", lacks=labels.needs_part, data=labels.known_identities),
     _record("other-cameras", lacks=labels.needs_cameras, choices=lambda convention: {
         "ignored": [each.replace(SAME_CAMERA[0], "same camera") for each in convention.ignored]}),
+    *(_record("map-at-{0}", length, lacks=labels.needs_more(length),
+              result=results.with_ap(partial(results.at_most, length))) for length in CUTS),
+    _record("first-queries", lacks=labels.needs_part, data=labels.first_queries),
+    _record("renumbered", data=labels.renumbered),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
         ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),

@@ -21,6 +21,10 @@ _SQUARES = {"squared": "with distances squared once",
             "cosine-fourth": "with squared distances (2 - 2 cosine) squared again"}
 
 
+#: The variant, and its k1, that is also tried with its Jaccard distances alone.
+_ALONE, _K1 = "strong-baseline", 20
+
+
 def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
     """Return the settings that toolboxes re-rank by, each with its toolboxes.
 
@@ -35,7 +39,9 @@ def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
 def reranked() -> Iterator[Variation]:
     """Yield a variation for each setting; the variant alone is its name where it has only one."""
     every = settings_of_toolboxes()
-    for settings, records in every.items():
+    jaccard = {replace(settings, lambda_=0.0): records for settings, records in every.items()
+               if settings.variant == _ALONE and settings.k1 == _K1}
+    for settings, records in [*every.items(), *jaccard.items()]:
         others = [each for each in every if each.variant == settings.variant and each != settings]
         name = f"reranked-{settings.variant}"
         if any((each.k1, each.k2) != (settings.k1, settings.k2) for each in others):
@@ -43,13 +49,14 @@ def reranked() -> Iterator[Variation]:
         name += "-raw" * (not settings.normalize and any(each.normalize for each in others))
         if settings.without_junk and replace(settings, without_junk=False) in others:
             name += "-no-junk"
+        name += "-jaccard" * (settings in jaccard)
         reranking = records[0].reranking
         assert reranking is not None
         yield Variation(
             name, f"after re-ranking as {', '.join([each.name for each in records][:3])} do"
             + "es" * (len(records) == 1) + f", {_SQUARES[VARIANTS[settings.variant].distance]} "
             f"({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, lambda "
-            f"{settings.lambda_:g})",
+            f"{settings.lambda_:g}" + ": Jaccard distances alone" * (settings in jaccard) + ")",
             f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
             threads=9, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
             rankings=("normalised" if settings.normalize else "Euclidean",),

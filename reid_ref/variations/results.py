@@ -70,6 +70,19 @@ def at_largest(ranks: GoodRanks) -> Doubles:
         replace(cut, n_good=np.where(cut.found > 0, cut.found, cut.n_good)))
 
 
+def at_most(length: int, ranks: GoodRanks) -> Doubles:
+    """Return AP of the first places, over as many good images as these can hold.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> at_most(2, from_lists([[1, 3, 4], [3]]))
+    array([0.5, 0. ])
+    """
+    return average_precision_step(replace(
+        truncate(ranks, length), n_good=np.minimum(ranks.n_good, length)))
+
+
 def _best_from_here(ranks: GoodRanks) -> Doubles:
     """Return the largest precision at each good image or a later one of its query."""
     precision = ranks.nth / ranks.rank

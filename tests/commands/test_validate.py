@@ -16,7 +16,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.validate import (
-    Way, _candidates, _share_near, by_far_the_closest, validate_file)
+    Way, _candidates, share_near, by_far_the_closest, validate_file)
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
@@ -598,7 +598,7 @@ def test_the_share_of_accidents_is_that_of_figures_drawn_at_random():
     points = np.array([(60.1, 31), (60.2, 31.2), (61.9, 30), (70, 31)])
     drawn = np.random.default_rng(5).uniform((58, 29), (62, 33), (200_000, 2))
     inside = (np.abs(drawn[:, None] - points).max(axis=2) <= .15).any(axis=1)
-    expected = _share_near(points, np.array([60., 31.]), .15)
+    expected = share_near(points, np.array([60., 31.]), .15)
     assert inside.mean() == pytest.approx(expected, abs=4 * (expected / len(drawn))**.5)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, ResultFile
-from reid_ref.analysis.validate import HOPELESS, search_file, validate_file
+from reid_ref.analysis.validate import HOPELESS, hopeless, search_file, validate_file
 from reid_ref.analysis.validate.candidates import parts_that_apply, rules_that_apply
 from reid_ref.analysis.validate.search import (
     AROUND, FoundWay, Search, Trials, run_search, search_pairs, searched, share_of_accidents)
@@ -343,6 +343,40 @@ def test_a_pair_that_contains_a_found_variation_is_no_way_of_its_own():
     assert not any(len(way.variations) > 1 and "cut-20" in way.variations for way in found.ways)
 
 
+# ---------------------------------------------------------------- other names, and the nearest
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda rank1, rank5, mAP: (rank5, mAP), "other names: the printed Rank-1 is its Rank-5"),
+    (lambda rank1, rank5, mAP: (mAP, rank5), "the printed Rank-1 is its mAP, mAP is its Rank-5"),
+    (lambda rank1, rank5, mAP: (100 - rank1, 100 - mAP), "each taken from 100: the printed Rank-1 "
+     "is its Rank-1, mAP is its mAP")])
+def test_numbers_under_other_names(change, said):
+    data = made(31, 200)
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="matlab")
+    figure = change(*(100 * value for value in (result.rank(1), result.rank(5), result.mAP)))
+    answer, first = rows(data, "{:.3f}/{:.3f}".format(*figure))
+    assert said in first["answer"] and answer.search is None
+    assert first["answer"].startswith("the numbers of matlab's rule on normalised features, ")
+    # Of the same numbers with noise, nothing is said.
+    noisy = f"{figure[0] - .9:.3f}/{figure[1] - .07:.3f}"
+    assert rows(data, noisy, search=False)[0].exchanged is None
+
+
+def test_the_nearest_way_is_told_as_the_nearest():
+    data = made(32, 200)
+    rank1, mAP = map(float, plain(_signs(data), same_identity, same_camera).split("/"))
+    answer, said = rows(data, f"{rank1:.2f}/{mAP + .06:.2f}", convention="torchreid")
+    assert answer.search.ways == () and answer.search.nearest.way.variations == ("signs",)
+    assert f"nearest: fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features) " \
+        f"{VARIATIONS['signs'].words}, 0.06 points off" in said["answer"]
+    assert "printed by" not in said["answer"]
+    base = answer.candidates[0].numbers()
+    near = f"{100 * base['Rank-1']:.2f}/{100 * base['mAP'] + .19:.2f}"
+    found = rows(data, near, convention="torchreid", search=True)[0].search
+    assert found.nearest is None
+
+
 # ---------------------------------------------------------------- new variations, by plain code
 
 def _varied(data, name, convention="torchreid"):
@@ -409,16 +443,33 @@ def _shifted(data):
     return replace(data, query=Labels(data.query.identity, data.query.camera - 1))
 
 
+def _first(data):
+    rows = np.array([k for k, one in enumerate(data.query.identity)
+                     if one not in data.query.identity[:k]])
+    return replace(data, query=data.query[rows], query_features=data.query_features[rows])
+
+
+def _renumbered(data):
+    def anew(side):
+        order = {one: k for k, one in enumerate(sorted({*side.identity.tolist()} - {-1}))}
+        return Labels([order.get(one, -1) for one in side.identity.tolist()], side.camera)
+    return replace(data, query=anew(data.query), gallery=anew(data.gallery))
+
+
 def _signs(data):
     """The signs, and ones up to 64 columns, of which every sum is exact."""
     return replace(data, **{name: np.pad(np.where(getattr(data, name) > 0, 1., -1.), (
         (0, 0), (0, 16)), constant_values=1) for name in ("query_features", "gallery_features")})
 
 
-@pytest.mark.parametrize(("name", "change"), cases([("signs", _signs)], [
-    ("gallery-means", _averaged), ("query-cameras-one-less", _shifted), ("signs", _signs)]))
+@pytest.mark.parametrize(("name", "change"), cases([("first-queries", _first)], [
+    ("gallery-means", _averaged), ("query-cameras-one-less", _shifted), ("signs", _signs),
+    ("first-queries", _first), ("renumbered", _renumbered)]))
 def test_a_cause_is_named_in_the_first_line(name, change):
     data = made(21, 200)
+    if name == "renumbered":  # the gallery lacks an identity, and those after it move up
+        data = replace(data, gallery=replace(data.gallery, identity=np.where(
+            data.gallery.identity == 9, 10, data.gallery.identity)))
     figure = plain(change(data), same_identity, same_camera)
     answer, said = rows(data, figure)
     assert {way.variations for way in answer.search.ways} == {(name,)}
@@ -437,6 +488,9 @@ def test_a_last_batch_that_is_dropped_is_named_with_the_queries_that_are_left():
     # Batches are tried for a count that is none of all queries.
     other = rows(data, f"{100 * 70 / 150:.2f}/61.23")[0]
     assert "batches-of-32" in other.search.left_out
+    # That it is one without the zeros of its digits does not make it one.
+    padded = quiet(validate_file, data, [parse_figure("46.70/61.23")])
+    assert padded[0].hit_counts[0].rounding == "padded" and "batches" not in hopeless(padded)
 
 
 def test_one_drawn_image_of_each_identity_is_named_where_mAP_is_above_rank_1():

@@ -30,7 +30,9 @@ from tests.variations import (
 #: The made file on which only it prints some figure, if not the first one.
 KIND = {"float32-cosine": "doubles", "without-junk": "junk query",
         "integer-division": "few images",
-        **{name: "many queries" for name in VARIATIONS if name.startswith("batches-of-")}}
+        **{name: "many queries" for name in VARIATIONS if name.startswith("batches-of-")},
+        **{name: "large classes" for name in VARIATIONS if name.startswith("map-at-1")}}
+KIND |= dict.fromkeys(["map-at-20", "map-at-50"], "large classes")
 
 
 @functools.cache
@@ -338,7 +340,7 @@ def test_json_has_all_of_it(small, capsys):
                          "--json")
     search = json.loads(out)["search"]
     assert status == 1 and search.keys() == {"tried", "different", "by_accident", "ways",
-                                             "left_out", "not_tried"}
+                                             "left_out", "not_tried", "nearest"}
     assert search["tried"] >= search["different"] > 50 and search["not_tried"] == []
     found = quiet(reid_ref.validate, reid_ref.read(small), "45.83/40.17",
                   convention="matlab").search

@@ -19,11 +19,12 @@ import numpy as np
 from reid_ref.analysis.validate.candidates import (
     WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
     results_of_parts, rules_that_apply)
+from reid_ref.analysis.validate.exchanged import COLUMNS, Exchanged, exchanged_numbers
 from reid_ref.analysis.validate.search import (
-    ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, search_pairs, searched,
+    ACCIDENTS, MOVED, Search, Trials, run_search, search_pairs, searched, share_near,
     share_of_accidents, value_of)
 from reid_ref.arrays import (
-    BenchmarkWarning, Doubles, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
+    BenchmarkWarning, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
@@ -128,6 +129,8 @@ class Validation(Value):
         Queries that count in what reproduces the figure; 0 if nothing does.
     effects : tuple of Effect
         Of a figure that is reproduced, the steps from matlab's number to it.
+    exchanged : Exchanged, optional
+        Of a figure that is not, what prints its numbers under other names.
     """
 
     figure: Figure
@@ -142,6 +145,7 @@ class Validation(Value):
     effects: tuple[Effect, ...] = ()
     labels: str = ""
     counted: int = 0
+    exchanged: Exchanged | None = None
 
     @property
     def reproduced(self) -> bool:
@@ -163,9 +167,11 @@ class Validation(Value):
 
     @property
     def settled(self) -> bool:
-        """Nothing is left to search: reproduced, and not by accident; or nearly; or over 100."""
+        """Nothing is left to search: reproduced, and not by accident; or nearly; or under other
+        names; or over 100.
+        """
         return (self.reproduced and self.by_accident <= ACCIDENTS or self.closest is not None
-                or bool(self.figure.over))
+                or self.exchanged is not None or bool(self.figure.over))
 
     @property
     def best(self) -> Way | None:
@@ -294,6 +300,7 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     if label_minus_1 == "not loaded" or all("label -1" in rule for rule in how.not_ranked):
         gallery = gallery[gallery.identity != JUNK]
     names, plain, counted = _names(figures), {}, {}
+    columns: dict[Way, dict[str, float]] = {}
 
     def results() -> Iterator[tuple[str, dict[str, Result]]]:
         for ranking, change in data.input.rankings().items():
@@ -301,6 +308,9 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
             plain.update(by_name(results_of(data.input, data.query, data.gallery, part)))
             every = {**plain, **dict(parts(data, part))}
             counted.update({name: result.counted for name, result in every.items()})
+            columns.update({Way(ranking, name, ""): {
+                measure: value_of(result, measure) for measure in dict.fromkeys(COLUMNS + names)}
+                for name, result in every.items() if name in CONVENTIONS})
             yield ranking, every
     numbers = _ways(results(), names)
     answers = []
@@ -311,9 +321,12 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
                             has_cameras=query.camera is not None,
                             labels=faulty_labels(data.query, data.gallery))
         best = answer.best if answer.reproduced else None
+        is_far = candidates[0].match == "no" and candidates[0].difference > 2 * MOVED
+        swapped = other is not None and not answer.reproduced and (
+            _candidates(numbers, other, protocol, names)[0].match == "rounded")
         answers.append(replace(
-            answer, swapped=other is not None and not answer.reproduced
-            and _candidates(numbers, other, protocol, names)[0].match == "rounded",
+            answer, swapped=swapped, exchanged=exchanged_numbers(
+                figure, columns, answer.query_counts) if is_far and not swapped else None,
             counted=counted[best.convention] if best else 0,
             effects=tuple(effects_of(data, best.convention, best.features)) if best else ()))
     best = answers[0].best if answers else None
@@ -362,7 +375,8 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     """Return kinds of variations that cannot print any of the figures, with the reason."""
     left = [answer for answer in answers if not answer.settled]
     points_to = {"draws": any(_other_way_round(answer.figure) for answer in left), "batches": any(
-        {hits.rounding for hits in answer.hit_counts} == {"no"} for answer in left)}
+        answer.hit_counts and all(hits.rounding == "no" or hits.possible_as
+                                  for hits in answer.hit_counts) for answer in left)}
     kinds = {kind: why for kind, why in WORDS["pointless"].items() if not points_to[kind]}
     if left and not any(answer.possible for answer in left):
         return kinds | dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
@@ -475,24 +489,7 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
     names = {way.convention for way in ways}
     return Closest(tuple(sorted(names, key=[*CONVENTIONS, *sorted(names)].index)),
                    tuple(dict.fromkeys(way.features for way in ways)), nearest, other,
-                   _share_near(points, np.array(printed, dtype=float), nearest))
-
-
-def _share_near(points: Doubles, centre: Doubles, distance: float) -> float:
-    """Return the share of the square around a figure that is within a distance of some point.
-
-    The square is cut along every edge of the squares around the points: each piece is inside of
-    them or outside.
-    """
-    near, share = np.ones((1, len(points)), dtype=bool), np.ones(1)
-    for column, middle in zip(points.T, centre):
-        edges = np.unique(np.clip([column - distance, column + distance],
-                                  middle - AROUND, middle + AROUND))
-        pieces = (edges[1:] + edges[:-1])[:, None] / 2
-        inside = np.abs(pieces - column) <= distance
-        near = (near[:, None] & inside).reshape(-1, len(points))
-        share = np.outer(share, np.diff(edges) / (2 * AROUND)).ravel()
-    return float(share[near.any(axis=1)].sum())
+                   share_near(points, np.array(printed, dtype=float), nearest))
 
 
 def validate(data: ResultFile | None = None, published: str = "", *, dataset: str | None = None,

@@ -39,7 +39,7 @@ _MOST_RERANKED = 100_000
 
 
 class FoundWay(NamedTuple):
-    """A way that prints a figure.
+    """A way that prints a figure, or is the nearest.
 
     Parameters
     ----------
@@ -73,6 +73,23 @@ class FoundWay(NamedTuple):
     counted: int = 0
 
 
+class Nearest(NamedTuple):
+    """The way nearest to a figure that none prints, where it is far nearer than conventions.
+
+    Parameters
+    ----------
+    way : FoundWay
+    difference : float
+        As `Candidate.difference`.
+    accidents : float
+        The share of random figures that some way is as near to.
+    """
+
+    way: FoundWay
+    difference: float
+    accidents: float
+
+
 @dataclass(frozen=True, eq=False)
 class Search(Value):
     """What a search for a figure found.
@@ -93,6 +110,8 @@ class Search(Value):
         Variations that do not apply, with the reason.
     not_tried : tuple of str
         Variations that an interruption left untried.
+    nearest : Nearest, optional
+        None if some way prints the figure, or conventions are as near.
     """
 
     tried: int
@@ -101,6 +120,7 @@ class Search(Value):
     ways: tuple[FoundWay, ...]
     left_out: dict[str, str]
     not_tried: tuple[str, ...] = ()
+    nearest: Nearest | None = None
 
     @property
     def tells(self) -> bool:
@@ -179,11 +199,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     how = How(max_memory=max_memory, shared=[])
     # Re-ranking takes longest, the longer the more neighbours it needs, and comes last.
     for group in sorted(groups, key=lambda group: max(each.neighbours for each in group[0])):
-        try:
-            for outcomes in outcomes_of(data, group, conventions, how):
-                trials.add(outcomes)
-        except InputError as error:  # what a changed file does not have, such as a norm
-            trials.left_out.update({_name(chain): str(error) for chain in group})
+        _try(trials, data, group, conventions, how)
         trials.waiting[:] = [chain for chain in trials.waiting if chain not in group]
         if progress is not None:
             progress(1)
@@ -198,9 +214,8 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
     that.
     """
     def off(each: _Tried) -> float:
-        return float(np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(digits))
-                                           for name, digits in printed.items()]), nan=np.inf))
-    printed, every, chains = figure.numbers(), every_variation(), list[Chain]()
+        return _difference(each.numbers, figure)
+    every, chains = every_variation(), list[Chain]()
     if plain <= AROUND or searched(trials, figure, [1]).ways:
         return
     ways: dict[str, _Tried] = {}
@@ -215,8 +230,17 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
                    and not (other.rank or other.data or other.rankings)
                    and other.kind != base.kind and {name, other.name} not in tried]
     for group in passes_of(chains_that_apply(data, chains)[0]):
-        for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
+        _try(trials, data, group, conventions, How(max_memory=max_memory))
+
+
+def _try(trials: Trials, data: ResultFile, group: Sequence[Chain],
+         conventions: Sequence[Convention], how: How) -> None:
+    """Try one pass, or say why it cannot be made."""
+    try:
+        for outcomes in outcomes_of(data, group, conventions, how):
             trials.add(outcomes)
+    except InputError as error:  # what a changed file does not have, such as a norm
+        trials.left_out.update({_name(chain): str(error) for chain in group})
 
 
 def n_passes(data: ResultFile, depth: int, hopeless: Mapping[str, str] = {}) -> int:
@@ -238,7 +262,7 @@ def _chains(data: ResultFile, depth: int,
 
 
 def searched(trials: Trials, figure: Figure, counts: Collection[int],
-             plain: Iterable[Mapping[str, float]] = ()) -> Search:
+             plain: Sequence[Mapping[str, float]] = ()) -> Search:
     """Return what was found of a figure.
 
     Parameters
@@ -247,7 +271,7 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
     figure : Figure
     counts : collection of int
         The numbers of queries that Rank-k may be over.
-    plain : iterable of dict of str to float
+    plain : sequence of dict of str to float
         The numbers of conventions alone.
     """
     printed = figure.numbers()
@@ -265,7 +289,42 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
         for base in plain if all(abs(100 * base[name] - float(digits)) <= _moved(name, counts)
                                  for name, digits in printed.items()))]
     return Search(len(trials.tried), len(cells), max(shares), ways, dict(trials.left_out),
-                  tuple(map(_name, trials.waiting)))
+                  tuple(map(_name, trials.waiting)),
+                  None if ways else _nearest(trials, figure, points, plain))
+
+
+def _nearest(trials: Trials, figure: Figure, points: Doubles,
+             plain: Sequence[Mapping[str, float]]) -> Nearest | None:
+    """Return the nearest way, if a third as far off as conventions, and rarely by accident.
+
+    Where mAP is above Rank-1, galleries of one image are near enough at a point, as draws differ.
+    """
+    bases = sorted(plain, key=lambda base: _difference(base, figure))
+    ways = sorted(trials.tried, key=lambda each: _difference(each.numbers, figure))
+    if not ways or not bases:
+        return None
+    reach, printed = _difference(bases[0], figure), figure.numbers()
+    centres = [[100 * bases[0][name] for name in printed], [*map(float, printed.values())]]
+
+    def near(each: _Tried) -> Nearest:
+        off = _difference(each.numbers, figure)
+        return Nearest(each.way, off, max(share_near(
+            100 * points, np.array(centre), off, around) for centre, around in zip(
+                centres, (min(reach, AROUND), AROUND), strict=True)))
+    records = every_variation()
+    drawn = [each for each in ways if records[each.way.variations[0]].kind == "draws"]
+    if drawn and 3 * _difference(drawn[0].numbers, figure) <= min(reach, 3):
+        return near(drawn[0])
+    if reach <= MOVED or not 3 * _difference(ways[0].numbers, figure) <= min(reach, 3 * AROUND):
+        return None
+    nearest = near(ways[0])
+    return nearest if nearest.accidents <= DOUBTS else None
+
+
+def _difference(numbers: Mapping[str, float], figure: Figure) -> float:
+    """Return the larger difference from a figure, in points; inf where a number is missing."""
+    return float(np.nan_to_num(np.max([abs(100 * numbers[name] - float(digits))
+                                       for name, digits in figure.numbers().items()]), nan=np.inf))
 
 
 def _moved(name: str, counts: Collection[int]) -> float:
@@ -303,6 +362,27 @@ def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: 
            if all(place in digits for place, digits in zip(row, near))}
     total = float(np.prod([len(digits) for digits in near]))
     return len(met) / total if total else 0.0
+
+
+def share_near(points: Doubles, centre: Doubles, distance: float,
+               around: float = AROUND) -> float:
+    """Return the share of the square around a figure that is within a distance of some point.
+
+    The square is cut along every edge of the squares around the points: each piece is inside of
+    them or outside.
+    """
+    points = points[(np.abs(points - centre) <= around + distance).all(axis=1)]  # not NaN
+    if not len(points):
+        return 0.0
+    near, share = np.ones((1, len(points)), dtype=bool), np.ones(1)
+    for column, middle in zip(points.T, centre):
+        edges = np.unique(np.clip([column - distance, column + distance],
+                                  middle - around, middle + around))
+        pieces = (edges[1:] + edges[:-1])[:, None] / 2
+        inside = np.abs(pieces - column) <= distance
+        near = (near[:, None] & inside).reshape(-1, len(points))
+        share = np.outer(share, np.diff(edges) / (2 * around)).ravel()
+    return float(share[near.any(axis=1)].sum())
 
 
 def _digits_near(name: str, digits: Decimal, counts: Collection[int],

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
 from reid_ref.analysis.validate.candidates import WORDS
+from reid_ref.analysis.validate.exchanged import Exchanged
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
 from reid_ref.commands.validate.show.headline import (
     by_variations, check_of, found_words, headline)
@@ -59,6 +60,7 @@ class Validated(OfFiles):
     possible: Possible
     swapped: bool
     closest: Closest | None
+    exchanged: Exchanged | None
     search: Search | None
 
 
@@ -127,7 +129,8 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper, others=dict(figure.others)),
         answer.reproduced, answer.candidates, answer.left_out,
-        Possible(answer.hit_counts, answer.bounds), answer.swapped, answer.closest, answer.search)
+        Possible(answer.hit_counts, answer.bounds), answer.swapped, answer.closest,
+        answer.exchanged, answer.search)
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,

@@ -4,7 +4,7 @@ from itertools import groupby
 
 from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
-from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, DOUBTS, FoundWay
 from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.published import hit_counts, nearest
 from reid_ref.protocols.record import Given
@@ -25,7 +25,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
-        groups = groups if search.n_results > 1 else groups[:1]
+        if search.n_results == 1:  # by one cause, named by each variation that does the same
+            done = ", or ".join([*dict.fromkeys(ways[0].words for ways in groups)][:3])
+            groups = [[groups[0][0]._replace(words=done)]]
         alike = all(way.variations[0].startswith("reranked") for way in search.ways)
         start = "printed by " if len(groups) == 1 else (
             f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")
@@ -37,9 +39,17 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
         yield "answer", WORDS["answers"]["nearly"].format(
             name_of(best), closest, _share(closest.accidents)) + (
             "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
+    elif answer.exchanged is not None:
+        way, exchanged = best_known(answer.exchanged.ways), answer.exchanged
+        others = ", ".join(f"{name} is its {measure}" for name, measure in
+                           exchanged.measures.items() if exchanged.errors or name != measure)
+        yield "answer", WORDS["answers"]["errors" if exchanged.errors else "exchanged"].format(
+            name_of(way), others) + _share(exchanged.accidents)
+        check = _evaluation(way, files)
     else:
         yield "answer", ". ".join(_nothing(answer, best))
-        check = f"reid-ref doctor {' '.join(files)}"
+        nearest = search and search.nearest
+        check = check_of(nearest.way, files) if nearest else f"reid-ref doctor {' '.join(files)}"
     yield "possible", _possible(answer)
     yield from [("check", check)] * bool(check)
 
@@ -96,9 +106,14 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
         yield WORDS["answers"]["accidents"].format(100 * search.by_accident)
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
-        off = answer.candidates[0].difference
-        yield f"{tried} prints it" + f"; {name_of(best)} is {off:.2f} points off" * (
-            off <= AROUND and not answer.alone)
+        off, nearest = answer.candidates[0].difference, search and search.nearest
+        if nearest:
+            words = WORDS["answers"]["drawn" if nearest.accidents > DOUBTS else "nearest"]
+            yield f"{tried} prints it; " + words.format(
+                found_words([[nearest.way]]), nearest.difference, nearest.accidents)
+        else:
+            yield f"{tried} prints it" + f"; {name_of(best)} is {off:.2f} points off" * (
+                off <= AROUND and not answer.alone)
     if answer.candidates[0].match == "truncated":
         yield f"Cut off, not rounded, it is that of {name_of(best)}"
     for name, one in answer.alone.items():

@@ -279,12 +279,12 @@ def summary(checked: Sequence[CheckedRow]) -> str:
     """Return what was judged, and what was not, and why."""
     read = [row for row in checked if row.row.numbers]
     judged = [row for row in read if row.is_judged]
-    part = sum(bool(row.unjudged) for row in judged)
+    part = sum(bool(row.unheld) for row in judged)
     why = Counter(reason for row in checked for reason in row.unjudged)
     why["unread cells"] += sum(len(row.row.unread) for row in checked)
-    return (f"{len(read):,} row{'s' * (len(read) != 1)} read: {len(judged) - part:,} judged, "
-            + f"{part:,} in part, " * bool(part)
-            + f"{len(read) - len(judged):,} not judged; "
+    return (f"{len(read):,} row{'s' * (len(read) != 1)} read: {len(judged):,} judged"
+            + f" ({part:,} in part)" * bool(part)
+            + f", {len(read) - len(judged):,} not judged; "
             f"{sum(bool(row.faults) for row in checked):,} impossible"
             + "; not judged: " * any(why.values())
             + ", ".join(f"{reason}: {n:,}" for reason, n in why.items() if n))

@@ -80,11 +80,13 @@ def _changes(results: Mapping[str, Result], intervals: confidence.Intervals,
     for name, metric in product(others, METRICS):
         if intervals and metric in intervals[name]:
             before, after = (query_values(results[each], metric) for each in (first, name))
-            groups = unit_of_queries(results[first].per_query.texts("identity"), unit)[1]
+            name_of_unit, groups = unit_of_queries(
+                results[first].per_query.texts("identity"), unit)
             change = difference(before.values, after.values, groups, before.counted, **options)
             text += row("change", f"{name}, " * (len(others) > 1) +
                         f"{metric} {change_words(change, options['level'])}")
-    return [""] * bool(text) + text
+    return ["", *text, *row("p", "of a two-sided test by sign flips of "
+                            + confidence.NOUNS[name_of_unit])] if text else []
 
 
 NOT_RERANKED = {"--multi-query": "which the drivers never re-rank"}
@@ -139,13 +141,13 @@ def run(request: RerankRequest) -> int:
             _multi_query(request, data, how))}
         common.check_measures(named, results.values())
         results, intervals = confidence.results_with_intervals(results, measures, options)
+        changes = _changes(results, intervals, **options or {})
     findings = gates.examine(data, how)
     dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,
         table=lambda: as_table(
-            results, input_of(request.files, data), measures, intervals,
-            _changes(results, intervals, **options or {})),
+            results, input_of(request.files, data), measures, intervals, changes),
         json=lambda: Rerank([Reranked(
             name=name, files=request.files, layout=data.layout, dataset=dataset,
             convention=convention.name, **numbers_of(result, length, named),

@@ -42,7 +42,7 @@ def check_pickles(path: Path) -> None:
     Raises
     ------
     Oversized
-    IndexError, KeyError, struct.error, zipfile.BadZipFile
+    IndexError, KeyError, ValueError, struct.error, zipfile.BadZipFile
         The file is damaged.
     """
     size = os.path.getsize(path)

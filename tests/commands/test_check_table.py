@@ -63,7 +63,7 @@ def test_a_signature_says_how_many_queries(tmp_path, capsys):
     for text in (below, table(f"| ours | 89.91 | `{inside}` |")):
         status, (line,), summary = check(text, tmp_path, capsys, "--dataset", "dukemtmc")
         assert status == 1 and "89.91 is no count of 3,368 queries" in line
-        assert summary == "1 row read: 1 judged, 0 not judged; 1 impossible"
+        assert summary == "1 row read: 1 judged (1 in part), 0 not judged; 1 impossible"
 
 
 def test_a_curve_never_falls(tmp_path, capsys):
@@ -172,7 +172,7 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
     text = capsys.readouterr().out
     assert check(text, tmp_path, capsys)[:2] == (0, [])
     status, lines, summary = check(text.replace("45.83", "45.84"), tmp_path, capsys)
-    assert summary == "1 row read: 1 judged, 0 not judged; 1 impossible"
+    assert summary == "1 row read: 1 judged (1 in part), 0 not judged; 1 impossible"
     assert status == 1 and lines == [
         r"3: R50 | ours [a](b)*: Rank-1 45.84 is no count of 48 queries: the nearest are 22 "
         "(45.8333) and 23 (47.9167)"]

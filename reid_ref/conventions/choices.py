@@ -137,6 +137,10 @@ class Arithmetic(NamedTuple):
     differs: str = ""
 
 
+def _or_zero(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
+    return np.where(matched, values, 0.0)
+
+
 def _with_good(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
     return values[n_good > 0]
 
@@ -240,10 +244,11 @@ UNLISTED = _values("unlisted", ChoiceValue)
 #: What a query without a good image counts as in the means.
 UNMATCHED = _values("unmatched", Unmatched, {
     # Not every NaN: INP is unknown where a cut list lacks a good image.
-    "zero": dict(counted=lambda values, n_good, matched: np.where(matched, values, 0.0)),
+    "zero": dict(counted=_or_zero),
     "nan": dict(counted=_same),
     "drop": dict(counted=_with_good, in_cmc=False),
     "drop-from-map": dict(counted=_with_good),
+    "drop-from-cmc": dict(counted=_or_zero, in_cmc=False),
     "drop-unanswered": dict(counted=_with_good, answered=_none_where_empty)})
 
 #: The order of images at equal distance.

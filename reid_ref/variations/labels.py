@@ -56,13 +56,14 @@ def first_queries(data: ResultFile) -> ResultFile:
     return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
-def renumbered(data: ResultFile) -> ResultFile:
-    """Number the identities of each side from 0, as if the other were not there; -1 stays."""
-    def anew(side: Labels) -> Labels:
-        known = np.unique(side.identity[side.identity != JUNK])
-        return replace(side, identity=np.where(
-            side.identity == JUNK, JUNK, np.searchsorted(known, side.identity)))
-    return replace(data, query=anew(data.query), gallery=anew(data.gallery))
+def renumbered(column: str, data: ResultFile) -> ResultFile:
+    """Number a column of each side from 0, as if the other were not there; -1 stays."""
+    def of_side(side: Labels) -> Labels:
+        values = np.asarray(getattr(side, column))
+        known = np.unique(values[values != JUNK])
+        anew: Any = np.where(values == JUNK, JUNK, np.searchsorted(known, values))
+        return replace(side, **{column: anew})
+    return replace(data, query=of_side(data.query), gallery=of_side(data.gallery))
 
 
 def exchanged(data: ResultFile) -> ResultFile:
@@ -79,10 +80,10 @@ def with_queries(data: ResultFile) -> ResultFile:
 
 
 def all_as_both(data: ResultFile) -> ResultFile:
-    """Take every image of the queries' identities as query and as gallery image."""
+    """Take every image of the queries' identities as query, and all but label -1 as gallery."""
     both = with_queries(data)
-    images = np.isin(both.gallery.identity, data.query.identity)
-    return images_of(both, "gallery", images, "gallery", images)
+    return images_of(both, "gallery", np.isin(both.gallery.identity, data.query.identity),
+                     "gallery", both.gallery.identity != JUNK)
 
 
 def multi_query(pooling: str, data: ResultFile) -> ResultFile:

@@ -71,6 +71,7 @@ _RECORDS = [
             choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
     _of_features("queries-in-gallery", change=labels.with_queries),
     _record("matched-queries", choices=lambda convention: {"unmatched": "drop"}),
+    _record("matched-in-cmc", choices=lambda convention: {"unmatched": "drop-from-cmc"}),
     _record("one-gallery-image", choices=_one_image(True)),
     _record("one-gallery-image-any-camera", lacks=labels.needs_cameras,
             choices=_one_image(False)),
@@ -105,7 +106,9 @@ _RECORDS = [
     *(_record("map-at-{0}", length, lacks=labels.needs_more(length),
               result=results.with_ap(partial(results.at_most, length))) for length in CUTS),
     _record("first-queries", lacks=labels.needs_part, data=labels.first_queries),
-    _record("renumbered", data=labels.renumbered),
+    *(_record("{0}-renumbered", noun, lacks=lacks, data=partial(labels.renumbered, column))
+      for noun, column, lacks in (("identities", "identity", labels.needs_part),
+                                  ("cameras", "camera", labels.needs_cameras))),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
         ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),

@@ -313,7 +313,7 @@ def run(*arguments):
 
 def test_table_of_an_impossible_figure():
     status, out, _ = run(MARKET, "--published", "45.8/97.0")
-    assert status == 1 and "\npossible   impossible: mAP 97.0 where Rank-1 allows 4.93 to" in out
+    assert status == 1 and "\npossible   impossible: mAP 97.0, where Rank-1 allows 4.93 to" in out
     assert out.startswith("answer     no convention prints it\npossible ")
     assert "\n\nClosest\n" in out and "Reproduced" not in out
     verbose = run(MARKET, "--published", "45.8/97.0", "--verbose")[1]

@@ -244,17 +244,18 @@ def test_what_alone_prints_a_figure_with_few_accidents_is_a_candidate():
         found = Search(1000, 900, share, ways, {})
         return dict(headline(replace(answer, search=found), ["made.npz"]))
     first = said(.014, way)
-    assert first["answer"].startswith("perhaps fast-reid, BoT, AGW and 11 more (torchreid's rule")
+    assert first["answer"].startswith(
+        "perhaps after the mean of each side was subtracted, by fast-reid, BoT, AGW and 11 more")
     assert first["answer"].endswith(
-        "after the mean of each side was subtracted: it prints the figure, but so does some "
-        "variation for 1.4 percent of random figures near it")
+        "features): it prints the figure, but so does some variation for 1.4 percent of random "
+        "figures near it")
     assert first["check"].startswith("reid-ref explain made.npz --from torchreid --to centred")
-    assert said(.009, way)["answer"].startswith("printed by fast-reid")
+    assert said(.009, way)["answer"].startswith("printed after the mean of each side was")
     other = way._replace(variations=("standardised",), mAP=.4001, source="elsewhere")
     single = other._replace(convention="torchreid-cython", mAP=.4 + 1e-8)
     assert said(.014, way, single) == first
     family = said(.014, way, other._replace(source=way.source))["answer"]
-    assert family.startswith("perhaps ") and "was subtracted; or " in family
+    assert family.startswith("perhaps ") and "features); or " in family
     for none in (said(.051, way), said(.014, way, other)):
         assert none["answer"].startswith("no cause can be named: what prints it is listed below")
 
@@ -368,9 +369,9 @@ def test_the_nearest_way_is_told_as_the_nearest():
     rank1, mAP = map(float, plain(_signs(data), same_identity, same_camera).split("/"))
     answer, said = rows(data, f"{rank1:.2f}/{mAP + .06:.2f}", convention="torchreid")
     assert answer.search.ways == () and answer.search.nearest.way.variations == ("signs",)
-    assert f"nearest: fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features) " \
-        f"{VARIATIONS['signs'].words}, 0.06 points off" in said["answer"]
-    assert "printed by" not in said["answer"]
+    assert f"nearest: {VARIATIONS['signs'].words}, by fast-reid, BoT, AGW and 11 more " \
+        "(torchreid's rule on normalised features), 0.06 points off" in said["answer"]
+    assert "printed " not in said["answer"]
     base = answer.candidates[0].numbers()
     near = f"{100 * base['Rank-1']:.2f}/{100 * base['mAP'] + .19:.2f}"
     found = rows(data, near, convention="torchreid", search=True)[0].search
@@ -456,6 +457,23 @@ def _renumbered(data):
     return replace(data, query=anew(data.query), gallery=anew(data.gallery))
 
 
+def _cameras_renumbered(data):
+    def anew(side):
+        return Labels(side.identity, np.unique(side.camera, return_inverse=True)[1])
+    return replace(data, query=anew(data.query), gallery=anew(data.gallery))
+
+
+def test_queries_left_out_of_rank_k_alone_are_named():
+    data = made(24, 200)
+    data = replace(data, query=replace(data.query, identity=np.where(
+        data.query.identity < 7, 99, data.query.identity)))
+    matched = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                    data.gallery, convention="torchreid", normalize=True)
+    figure = f"{100 * matched.rank(1):.2f}/" \
+        f"{100 * matched.mAP * np.mean(data.query.identity != 99):.2f}"
+    assert VARIATIONS["matched-in-cmc"].words in rows(data, figure)[1]["answer"]
+
+
 def _signs(data):
     """The signs, and ones up to 64 columns, of which every sum is exact."""
     return replace(data, **{name: np.pad(np.where(getattr(data, name) > 0, 1., -1.), (
@@ -464,12 +482,16 @@ def _signs(data):
 
 @pytest.mark.parametrize(("name", "change"), cases([("first-queries", _first)], [
     ("gallery-means", _averaged), ("query-cameras-one-less", _shifted), ("signs", _signs),
-    ("first-queries", _first), ("renumbered", _renumbered)]))
+    ("first-queries", _first), ("identities-renumbered", _renumbered),
+    ("cameras-renumbered", _cameras_renumbered)]))
 def test_a_cause_is_named_in_the_first_line(name, change):
     data = made(21, 200)
-    if name == "renumbered":  # the gallery lacks an identity, and those after it move up
-        data = replace(data, gallery=replace(data.gallery, identity=np.where(
-            data.gallery.identity == 9, 10, data.gallery.identity)))
+    if name.endswith("renumbered"):  # what comes after a missing number moves up
+        query, gallery = data.query, data.gallery
+        data = replace(
+            data, query=replace(query, camera=np.where(query.camera == 3, 4, query.camera)),
+            gallery=replace(gallery, identity=np.where(
+                gallery.identity == 9, 10, gallery.identity)))
     figure = plain(change(data), same_identity, same_camera)
     answer, said = rows(data, figure)
     assert {way.variations for way in answer.search.ways} == {(name,)}

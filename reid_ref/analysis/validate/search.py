@@ -297,7 +297,8 @@ def _nearest(trials: Trials, figure: Figure, points: Doubles,
              plain: Sequence[Mapping[str, float]]) -> Nearest | None:
     """Return the nearest way, if a third as far off as conventions, and rarely by accident.
 
-    Where mAP is above Rank-1, galleries of one image are near enough at a point, as draws differ.
+    Galleries of one image, which are tried where mAP is above Rank-1, are near enough within two
+    standard deviations of a draw.
     """
     bases = sorted(plain, key=lambda base: _difference(base, figure))
     ways = sorted(trials.tried, key=lambda each: _difference(each.numbers, figure))
@@ -313,12 +314,18 @@ def _nearest(trials: Trials, figure: Figure, points: Doubles,
                 centres, (min(reach, AROUND), AROUND), strict=True)))
     records = every_variation()
     drawn = [each for each in ways if records[each.way.variations[0]].kind == "draws"]
-    if drawn and 3 * _difference(drawn[0].numbers, figure) <= min(reach, 3):
+    if drawn and 3 * _difference(drawn[0].numbers, figure) <= min(
+            reach, 600 * _deviation(drawn[0].way)):
         return near(drawn[0])
     if reach <= MOVED or not 3 * _difference(ways[0].numbers, figure) <= min(reach, 3 * AROUND):
         return None
     nearest = near(ways[0])
     return nearest if nearest.accidents <= DOUBTS else None
+
+
+def _deviation(way: FoundWay) -> float:
+    """Return the standard deviation of a share of queries, if each answers by itself."""
+    return float(np.sqrt(way.Rank_1 * (1 - way.Rank_1) / max(way.counted, 1)))
 
 
 def _difference(numbers: Mapping[str, float], figure: Figure) -> float:

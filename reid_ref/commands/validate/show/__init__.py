@@ -254,7 +254,7 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
     yield from ["", *(line for text in lines for line in wrap(text))]
     for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
             not search.tells and not search.is_candidate) else ():
-        yield from wrap(f"{'+'.join(ways[0].variations)}: printed by {found_words([ways])}",
+        yield from wrap(f"{'+'.join(ways[0].variations)}: printed {found_words([ways])}",
                         rest="  ")
         yield from [f"  signature: {ways[0].signature}"] * verbose
         yield f"  {check_of(ways[0], files)}"  # not folded, so that it can be copied

@@ -29,7 +29,7 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
             done = ", or ".join([*dict.fromkeys(ways[0].words for ways in groups)][:3])
             groups = [[groups[0][0]._replace(words=done)]]
         alike = all(way.variations[0].startswith("reranked") for way in search.ways)
-        start = "printed by " if len(groups) == 1 else (
+        start = "printed " if len(groups) == 1 else (
             f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")
         words, share = found_words(groups), search.by_accident
         yield "answer", start + words + _share(share) if search.tells else (
@@ -90,7 +90,7 @@ def name_of(way: Way | FoundWay) -> str:
 
 def found_words(groups: Sequence[Sequence[FoundWay]]) -> str:
     """Return in words what prints the figure, of the ways of each variation."""
-    return "; or ".join(f"{name_of(ways[0])} {ways[0].words}" for ways in groups[:3])
+    return "; or ".join(f"{ways[0].words}, by {name_of(ways[0])}" for ways in groups[:3])
 
 
 def _nothing(answer: Validation, best: Way) -> Iterator[str]:
@@ -128,8 +128,9 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
 
 def _possible(answer: Validation) -> str:
     """Return what is impossible, or that nothing is."""
+    search = answer.search
     named = [answer.counted] if answer.counted else [  # of what is named
-        way.counted for way in (answer.search.ways if answer.search else ())[:1]]
+        way.counted for way in (search.ways if search else ())[:1]]
     own = [] if answer.figure.rank1 is None else [
         hit_counts(answer.figure.rank1, counted) for counted in named]
     hits = [counts for counts in (*own, *answer.hit_counts) if counts.rounding != "no"]
@@ -140,7 +141,9 @@ def _possible(answer: Validation) -> str:
     if answer.bounds and all(bounds.holds is False for bounds in answer.bounds):
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
-        return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
+        printed = answer.reproduced or search and search.ways and search.tells
+        start = "only so" if printed else f"impossible: mAP {answer.figure.mAP}"
+        return f"{start}, where Rank-1 allows {least:.2f} to {most:.2f} by the usual rules of AP"
     verb = "is" if any(counts.rounding != "no" for counts in own) else "could be"
     return "yes" + "".join(f", Rank-1 {verb} {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)

@@ -1,7 +1,7 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from reid_ref.rules.mistakes import FAULTS
 from reid_ref.rules.numbers import (
     ADDITIONS, Compared, compared, impossible, mismatches, result_of)
 from reid_ref.rules.search import (
-    Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, rule_of)
+    Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, nearest_rule, rule_of)
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
@@ -142,7 +142,7 @@ class CrossCheck(Value, Ranks):
     follows: str | None
     also: tuple[str, ...]
     expected: str | None
-    closest: str | None
+    closest: str | None = None
     unlike: str
     unseen: tuple[str, ...]
     mAP: float | None
@@ -150,10 +150,10 @@ class CrossCheck(Value, Ranks):
     ranks: Integers
     cmc: Doubles
     ap: Doubles | None
-    reference: Reference | None
-    agreement: dict[str, Agreement]
-    queries: Queries | None
-    first_difference: FirstDifference | None
+    reference: Reference | None = None
+    agreement: dict[str, Agreement] = field(default_factory=dict)
+    queries: Queries | None = None
+    first_difference: FirstDifference | None = None
     remarks: tuple[str, ...]
     defects: dict[str, str]
     problems: tuple[str, ...]
@@ -345,30 +345,32 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
               *_by_ap(first.answer, first.arrays, range(2, 24)), (first.arrays, first.answer)]
     ways = requested or named_rules(answered(sample))
     rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
-    way = rule.convention if rule else _nearest(first, ways, .5)
-    if requested:
-        way = next((each for each in requested if each == way), _nearest(first, ways, 0))
-    elif way is not None:  # as it is named, but for the order of ties
-        named = CONVENTIONS.get(way.base, way)
-        way = named if named.ties == way.ties else named.replace(ties=way.ties)
-    if way is None:
-        return None, ()
+    way = rule and _named(rule.convention, requested) or nearest_rule(
+        answered(sample), tolerance, requested)
     match = _beside(asked, way, rule)
+    if not (rule or requested or "ap" in match.parts and match.parts["ap"].share >= .5):
+        return None, ()
     if not match.equal.all():  # perhaps these queries show what the first did not
         differ, same = (np.flatnonzero(of)[:_SAMPLE] for of in (~match.equal, match.equal))
         pairs = [part for queries in (differ[:2], differ, same)
                  for part in _by_ap(asked.answer, asked.arrays, queries)]
         if rule is None or not all(rule.gives(*pair) for pair in pairs):
             rule = rule_of(pairs, [*claimed, way], tolerance)
-            if rule and not requested:
-                way = CONVENTIONS.get(rule.convention.base, rule.convention)
-            match = _beside(asked, way, rule)
+            match = _beside(asked, rule and _named(rule.convention, requested) or way, rule)
     if not match.agrees:
         return match, ()
     others = [each for each in all_agreeing(ways, answered(sample), tolerance)
               if each.name == each.base != match.way.base][:_SAMPLE]
     others = all_agreeing(others, [(asked.arrays, asked.answer)], tolerance)
     return match, tuple(each.name for each in others)
+
+
+def _named(way: Convention, requested: list[Convention] | None) -> Convention | None:
+    """Return a rule as it is requested, or without its changed choices but for that of ties."""
+    if requested:
+        return next((each for each in requested if each == way), None)
+    named = CONVENTIONS.get(way.base, way)
+    return named if named.ties == way.ties else named.replace(ties=way.ties)
 
 
 def _by_ap(answer: Answer, arrays: Arrays, queries: Iterable[int]) -> Asked:
@@ -390,18 +392,6 @@ def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     return _Match(rule, way, result, parts, equal)
 
 
-def _nearest(first: _Asked, ways: list[Convention], least: float) -> Convention | None:
-    """Return the convention with the most equal APs, if these are so many of all or more."""
-    if first.answer.ap is None or not ways:
-        return None
-    matches = [_beside(first, way, None) for way in ways]
-    known = ~np.isnan(first.answer.ap)
-    shares = [np.sum(match.equal & known & ~np.isnan(match.result.of_query("mAP")))
-              for match in matches]
-    best = int(np.argmax(shares))
-    return ways[best] if shares[best] >= least * max(np.sum(known), 1) else None
-
-
 def _some(queries: Integers, n: int) -> Integers:
     """Return n of the queries, drawn with a fixed seed, in order."""
     chosen: Integers = queries[np.sort(np.random.RandomState(0).permutation(len(queries))[:n])]
@@ -417,7 +407,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.value or Answer()
-    if answer.ap is not None and len(answer.ap) == n:
+    if answer.ap is not None:
         progress(n)
         return _Asked(queries, arrays, outcome, answer, {})
     if first is not None and first.answer.ap is None:  # it cannot be asked query by query
@@ -440,8 +430,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
 def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
     if match is None:
-        return {"closest": None, "reference": None, "agreement": {}, "queries": None,
-                "first_difference": None}
+        return {}
     queries, ap, first = asked.queries, asked.answer.ap, None
     differing = np.flatnonzero(~match.equal).tolist()
     if differing and ap is not None:

@@ -2,6 +2,8 @@
 
 The walk is the plainest one, query by query and image by image: problems are small.
 """
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
@@ -26,7 +28,15 @@ class Mistake(NamedTuple):
     advice: str = ""
     alone: str = ""
 
+    @property
+    def alone_or_not(self) -> list[Mistake]:
+        """The mistake, and that of mAP alone, or of CMC alone, if it may be."""
+        return [self, *(self._replace(alone=of, words=f"{self.words}, in {of} alone")
+                        for of in ("mAP", "CMC") if self.of in _ALONE)]
 
+
+#: What may be a mistake of mAP alone, or of CMC alone.
+_ALONE = ("ignored", "mean", "distances", "identity", "camera")
 _TABLES = tables_of("rules/mistakes.toml")
 #: Sentences on what shows without a mistake.
 FAULTS: dict[str, str] = _TABLES.pop("faults")
@@ -270,12 +280,12 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     n_good, n_kept = len(good), int(kept.sum())
     matches = is_good if convention.junk_match != "never" else is_good & kept
     is_good, n_recalled = is_good & kept, None
-    if "unordered" in keys:  # as far as the camera of this place in the gallery tells
-        order = order[~(same[order] & near[:len(order)])]
-        is_good, matches, kept = same, same, kept | same
-    if mask := keys & {"mask good", "mask same", "mask known"}:
+    if mask := keys & {"mask good", "mask same", "mask known", "unordered"}:
         n_recalled = int(is_good.sum()) if mask == {"mask good"} else None
-        order, kept = order[kept[:len(order)]], kept | True
+        stays = kept[:len(order)]
+        if mask == {"unordered"}:  # as far as the camera of this place in the gallery tells
+            stays = (kept | same)[order] & ~(same[order] & near[:len(order)])
+        order, kept = order[stays], kept | True
         matches = is_good = is_good if mask == {"mask good"} else same
     is_good = is_good | (same & ~kept & ("junk good" in keys)) | (
         (identity == JUNK) & ("junk hits" in keys))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import Doubles
 from reid_ref.conventions import Convention
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
+from reid_ref.labels import Labels, cameras_of
 from reid_ref.rules.numbers import result_of
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
@@ -54,18 +55,26 @@ def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,
     if square:
         sides[1] = sides[0]
     features = tuple(side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
-    order = np.argsort(-features[0] @ features[1].T, axis=1, kind="stable")
-    return Arrays((np.argsort(order, axis=1) + 1) / 256, query, gallery,
+    return Arrays(by_rank(-features[0] @ features[1].T), query, gallery,
                   (features[0], features[1]))
 
 
+def by_rank(values: Any) -> Doubles:
+    """Return distances that differ and rank as values do, in gallery order where those are equal.
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    distances: Doubles = (np.argsort(order, axis=1) + 1) / 256
+    return distances
+
+
 def relabelled(arrays: Arrays, side: str, where: Any, **columns: Any) -> Arrays:
-    """Return a problem with other labels at some places of a side."""
+    """Return a problem with other labels at some places of a side; one set stays one."""
     labels = getattr(arrays, side)
     changed: dict[str, Any] = {name: np.array(values) for name, values in labels.columns().items()}
     for name, values in columns.items():
         changed[name][where] = values
-    made: dict[str, Any] = {side: Labels(**changed)}
+    sides = ("query", "gallery") if arrays.query is arrays.gallery else (side,)
+    made: dict[str, Any] = dict.fromkeys(sides, Labels(**changed))
     return replace(arrays, **made)
 
 
@@ -76,8 +85,7 @@ def plain(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries whose identity is nowhere in the gallery; in one set, images seen once."""
-    made = relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])
-    return [replace(made, gallery=made.query) if square else made]
+    return [relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])]
 
 
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -120,8 +128,7 @@ def late(convention: Convention, square: bool, n_first: int, of_camera: int,
     is_same = np.equal.outer(made.query.identity, identity)
     is_near = is_same & (np.arange(len(identity)) < of_camera)
     place = np.where(is_same, query[:, np.newaxis] % n_first + .5, np.cumsum(~is_same, axis=1))
-    order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
-    return [replace(made, distances=(np.argsort(order, axis=1) + 1) / 256, features=None)]
+    return [replace(made, distances=by_rank(np.where(is_near, 0, place)), features=None)]
 
 
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -139,35 +146,24 @@ def nothing_kept(convention: Convention, square: bool = False) -> list[Arrays]:
     return [away, relabelled(own, "query", slice(None), camera=place)]
 
 
-def junk_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled -1, near the queries."""
-    return [_labelled(each, JUNK) for each in plain(convention)]
-
-
-def junk_queries(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Queries labelled -1, as some of the gallery."""
-    return [relabelled(_labelled(each, JUNK), "query", [0, 3], identity=JUNK)
-            for each in plain(convention)[:1]]
-
-
-def distractors(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled 0, and then some of the queries, too."""
-    made = [_labelled(each, DISTRACTOR) for each in plain(convention)]
-    return [*made, relabelled(made[0], "query", [0, 3], identity=DISTRACTOR)]
-
-
-def _labelled(arrays: Arrays, label: int) -> Arrays:
-    nearest = np.argsort(arrays.distances, axis=1)[:, :2].ravel()
-    return relabelled(arrays, "gallery", np.unique(nearest)[:len(arrays.gallery) // 9],
-                      identity=label)
+def labelled(convention: Convention, square: bool, label: int, *which: int) -> list[Arrays]:
+    """Two problems in which a ninth of the gallery has this label, near the queries; and the
+    first of them in which some of the queries have it, too. `which`: of the three."""
+    made = []
+    for each in plain(convention):
+        nearest = np.unique(np.argsort(each.distances, axis=1)[:, :2])[:len(each.gallery) // 9]
+        made.append(relabelled(each, "gallery", nearest, identity=label))
+    made.append(relabelled(made[0], "query", [0, 3], identity=label))
+    return [made[k] for k in which]
 
 
 def renamed(convention: Convention, square: bool, *names: int) -> list[Arrays]:
     """These names of its six identities."""
-    arrays, = plain(convention, square)[:1]
-    sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
-             for labels in (arrays.query, arrays.gallery)]
-    return [replace(arrays, query=sides[0], gallery=sides[not square])]
+    made, = plain(convention, square)[:1]
+    for side in ("query", "gallery")[square:]:
+        identity = np.array((0, *names))[getattr(made, side).identity]
+        made = relabelled(made, side, slice(None), identity=identity)
+    return [made]
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:

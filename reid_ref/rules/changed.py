@@ -64,13 +64,8 @@ def fewest_changes(ways: Iterable[Convention], most: int) -> list[Convention]:
     distinct: dict[tuple[Any, ...], Convention] = {}
     for way in sorted(ways, key=_n_changed):
         if _n_changed(way) <= most and not is_drawn(way):
-            distinct.setdefault(choices_of(way), way)
+            distinct.setdefault(tuple(getattr(way, name) for name in (*CHOICES, "top_k")), way)
     return [*distinct.values()]
-
-
-def choices_of(way: Convention) -> tuple[Any, ...]:
-    """Return what decides the numbers of a convention."""
-    return tuple(getattr(way, name) for name in (*CHOICES, "top_k"))
 
 
 def changes_of(way: Convention, base: Convention) -> dict[str, Any]:

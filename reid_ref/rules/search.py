@@ -19,8 +19,8 @@ from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.candidates import place, rules_of_protocols
 from reid_ref.rules.changed import (
-    BASES, LONG_CUTS, OTHER_TIES, Axis, axes, axes_of_ap, axis_of_cut, axis_of_junk, choices_of,
-    combined, fewest_changes, in_one_step, words_of_choices)
+    BASES, LONG_CUTS, OTHER_TIES, Axis, axes, axes_of_ap, axis_of_cut, axis_of_junk, combined,
+    fewest_changes, in_one_step, words_of_choices)
 from reid_ref.rules.mistakes import (
     MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
@@ -105,12 +105,11 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             return found
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
-    same = [way for way in claimed if choices_of(way) in map(choices_of, near[:1])]
     return (_changed(near, 2, pairs, tolerance)
             or _but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance)
-            or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
-                          nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+            or _mistaken([*(way if way in claimed else in_one_step(way) for way in near[:1]),
+                          *claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float,
@@ -152,10 +151,9 @@ def has_ties(arrays: Arrays) -> bool:
 
 def _in_one_unit(pairs: Pairs) -> Pairs:
     """Return answers with mAP as a share, where it is percent beside shares."""
-    means = [answer.mAP for _, answer in pairs if answer.mAP is not None]
-    if not means or not np.nanmax([0.0, *means]) > 1.5:
+    if not np.nanmax([0.0, *(answer.mAP or 0.0 for _, answer in pairs)]) > 1.5:
         return pairs
-    return [(arrays, replace(answer, mAP=None if answer.mAP is None else answer.mAP / 100))
+    return [(arrays, replace(answer, mAP=answer.mAP and answer.mAP / 100))
             for arrays, answer in pairs]
 
 
@@ -210,18 +208,14 @@ def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> 
     One under which no query counts has no number that could agree with one.
     """
     left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
-    counting: set[Any] = set()
+    counting = set[str]()
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
-        distinct = {choices_of(way): way for way in left}
-        results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
-        counting |= {choices for choices, result in results.items()
+        results = list(zip(left, result_of(arrays, *left) if left else []))
+        counting |= {way.name for way, result in results
                      if not np.isnan(result.of_query("mAP")).all()}
-        fit = {choices: not mismatches(answer, result, tolerance)[0]
-               for choices, result in results.items()}
-        left = [way for way in left if fit[choices_of(way)]]
-    if any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs):
-        left = [way for way in left if choices_of(way) in counting]
-    return left
+        left = [way for way, result in results if not mismatches(answer, result, tolerance)[0]]
+    has_ap = any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs)
+    return [way for way in left if way.name in counting or not has_ap]
 
 
 def _applies(way: Convention, arrays: Arrays) -> bool:

@@ -3,6 +3,7 @@
 Distances are whole numbers over 256, exact in every precision, without ties unless a problem is
 about ties. Features of norm 1 rank as the distances do.
 """
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -176,12 +177,6 @@ def ties(convention: Convention, square: bool = False) -> list[Arrays]:
     return made
 
 
-def near(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances that differ only in single precision, and in double precision alone."""
-    return [replace(each, distances=1 + each.distances * 2.0**power, features=None)
-            for each in plain(convention, square)[:1] for power in (-8, -30)]
-
-
 def long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More than a thousand images, with good ones everywhere."""
     made = problem(3, convention, 3, 1100)
@@ -244,41 +239,40 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
     return problems
 
 
-def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of any sign and size, 0 among them or the nearest."""
+#: Other distances, by the place of each image in its query's list, from 0.
+_DISTANCES: dict[str, Callable[[Any], Any]] = {
+    "single": lambda place: 1 + place * 2.0**-16,
+    "double": lambda place: 1 + place * 2.0**-38,
+    "signed": lambda place: _signed(place - place.max() // 3),
+    "large": lambda place: 2.0**40 + place * 2.0**30,
+    "whole": lambda place: place,
+    "one below": lambda place: np.where(place == 0, -2.0**80, place),
+    # The farthest image of each query is infinitely far.
+    "infinite": lambda place: np.where(place == place.max(), np.inf, place),
+    "NaN": lambda place: np.where(_some(place), np.nan, (place + 1) / 256),
+    "large NaN": lambda place: np.where(_some(place), np.nan, (place + 1) * 2.0**22),
+    "float32": lambda place: np.float32((place + 1) / 256),
+    "int64": lambda place: place.astype(np.int64),
+    "uint8": lambda place: place.astype(np.uint8)}
+
+
+def _signed(place: Any) -> Any:
+    return np.sign(place) * 2.0**(np.abs(place) / 2 - 4)
+
+
+def _some(place: Any) -> Any:
+    return np.random.RandomState(11).rand(*place.shape) < .1
+
+
+def distances(convention: Convention, square: bool, *kinds: str) -> list[Arrays]:
+    """Problems with distances of each kind, in which the far end of some lists has matches."""
     made, = plain(convention, square)[:1]
     made = made if square else _turned(made)
-    rank = np.rint(made.distances * 256) - 1
-    signed = rank - rank.max() // 3
-    return [replace(made, distances=values, features=None) for values in (
-        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank, 2.0**40 + rank * 2.0**30,
-        np.where(rank == 0, -2.0**80, rank))]
-
-
-def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
-    """The farthest image of each query is infinitely far."""
-    made = any_distances(convention, square)[1]
-    farthest = made.distances == made.distances.max()
-    return [replace(made, distances=np.where(farthest, np.inf, made.distances))]
-
-
-def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A few distances that are NaN, of small and of large ones."""
-    made, = plain(convention, square)[:1]
-    places = np.random.RandomState(11).rand(*made.distances.shape) < .1
-    return [replace(made, distances=np.where(places, np.nan, scale * made.distances),
-                    features=None) for scale in (1, 2.0**30)]
+    place = np.rint(made.distances * 256) - 1
+    return [replace(made, distances=_DISTANCES[kind](place), features=None) for kind in kinds]
 
 
 def handed_over(convention: Convention, square: bool = False) -> list[Arrays]:
     """Distances that evaluators may clean in place: NaN, infinite or equal ones."""
-    return [*plain(convention, square)[:1], *with_nan(convention, square)[:1],
-            *infinite(convention, square), *ties(convention, square)[:1]]
-
-
-def of_dtype(convention: Convention, square: bool, *dtypes: Any) -> list[Arrays]:
-    """Distances of each dtype, whole numbers from 0."""
-    each, = plain(convention, square)[:1]
-    return [replace(each, distances=(
-        each.distances if np.issubdtype(dtype, np.floating)
-        else np.rint(each.distances * 256) - 1).astype(dtype)) for dtype in dtypes]
+    return [*plain(convention, square)[:1], *distances(convention, square, "NaN", "infinite"),
+            *ties(convention, square)[:1]]

@@ -341,8 +341,7 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
              requested: list[Convention] | None,
              tolerance: float) -> tuple[_Match | None, tuple[str, ...]]:
     """Return the answer beside the rule that gives it, or the closest; and the other names."""
-    sample = [*_by_ap(first.answer, first.arrays, range(2)),
-              *_by_ap(first.answer, first.arrays, range(2, 24)), (first.arrays, first.answer)]
+    sample = [*_by_ap(first, range(2), range(2, 24)), (first.arrays, first.answer)]
     ways = requested or named_rules(answered(sample))
     rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
     way = rule and _named(rule.convention, requested) or nearest_rule(
@@ -352,8 +351,7 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
         return None, ()
     if not match.equal.all():  # perhaps these queries show what the first did not
         differ, same = (np.flatnonzero(of)[:_SAMPLE] for of in (~match.equal, match.equal))
-        pairs = [part for queries in (differ[:2], differ, same)
-                 for part in _by_ap(asked.answer, asked.arrays, queries)]
+        pairs = _by_ap(asked, differ[:2], differ, same)
         if rule is None or not all(rule.gives(*pair) for pair in pairs):
             rule = rule_of(pairs, [*claimed, way], tolerance)
             match = _beside(asked, rule and _named(rule.convention, requested) or way, rule)
@@ -373,12 +371,12 @@ def _named(way: Convention, requested: list[Convention] | None) -> Convention | 
     return named if named.ties == way.ties else named.replace(ties=way.ties)
 
 
-def _by_ap(answer: Answer, arrays: Arrays, queries: Iterable[int]) -> Asked:
-    """Return some queries as a problem of their own, answered by their APs."""
-    if answer.ap is None:
-        return []
-    known = [k for k in queries if k < len(answer.ap) and not np.isnan(answer.ap[k])]
-    return [(arrays.take(known), Answer(ap=answer.ap[known], single=answer.single))] * bool(known)
+def _by_ap(asked: _Asked, *parts: Iterable[int]) -> Asked:
+    """Return parts of the queries as problems of their own, answered by their APs."""
+    ap = np.zeros(0) if asked.answer.ap is None else asked.answer.ap
+    known = [[k for k in queries if k < len(ap) and not np.isnan(ap[k])] for queries in parts]
+    return [(asked.arrays.take(queries), Answer(ap=ap[queries], single=asked.answer.single))
+            for queries in known if queries]
 
 
 def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
@@ -407,11 +405,9 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.value or Answer()
-    if answer.ap is not None:
+    if answer.ap is not None or first and first.answer.ap is None:  # nor can it be asked by query
         progress(n)
-        return _Asked(queries, arrays, outcome, answer, {})
-    if first is not None and first.answer.ap is None:  # it cannot be asked query by query
-        return _Asked(queries, arrays, outcome, replace(answer, ap=None), first.refused)
+        return _Asked(queries, arrays, outcome, answer, first.refused if first else {})
     for k in range(0 if outcome.hung else n):
         single = child.ask(name, k)
         if single.value is None or single.value.mAP is None:

@@ -2,8 +2,6 @@
 
 The walk is the plainest one, query by query and image by image: problems are small.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
@@ -28,15 +26,7 @@ class Mistake(NamedTuple):
     advice: str = ""
     alone: str = ""
 
-    @property
-    def alone_or_not(self) -> list[Mistake]:
-        """The mistake, and that of mAP alone, or of CMC alone, if it may be."""
-        return [self, *(self._replace(alone=of, words=f"{self.words}, in {of} alone")
-                        for of in ("mAP", "CMC") if self.of in _ALONE)]
 
-
-#: What may be a mistake of mAP alone, or of CMC alone.
-_ALONE = ("ignored", "mean", "distances", "identity", "camera")
 _TABLES = tables_of("rules/mistakes.toml")
 #: Sentences on what shows without a mistake.
 FAULTS: dict[str, str] = _TABLES.pop("faults")
@@ -47,9 +37,8 @@ MISTAKES = tuple(
     for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
-_, _, OTHER_MEAN = OTHERS = tuple(
-    Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
-    for of in ("mINP", "CMC", "mAP"))
+OTHERS = tuple(Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
+               for of in ("mINP", "CMC", "mAP"))
 
 
 class Walked(NamedTuple):

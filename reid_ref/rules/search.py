@@ -22,7 +22,7 @@ from reid_ref.rules.changed import (
     BASES, LONG_CUTS, OTHER_TIES, Axis, axes, axes_of_ap, axis_of_cut, axis_of_junk, combined,
     fewest_changes, in_one_step, words_of_choices)
 from reid_ref.rules.mistakes import (
-    MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
+    MISTAKES, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
     NEARNESS, SINGLE, Mismatch, compared, is_drawn, mismatches, result_of)
 
@@ -175,9 +175,9 @@ def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) ->
     """Return the rule without one number, with the rule of this number if it has one; None if it
     has none and the number is seldom wrong, or if another number is wrong."""
     curves = [(arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    rest = answered([(arrays, without(answer, other.of)) for arrays, answer in pairs])
     found = FoundRule(f"{way.name}, but for its {other.of}", NO_RULE, 0, way, (other,), tolerance)
-    if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
-            len(answer.curve) for _, answer in pairs):
+    if len(rest) < len(pairs) or not all(found.gives(*pair) for pair in pairs):
         return None
     ways = [*combined(way, 1, *axes("unmatched", "junk_match")), *named_rules(pairs)]
     if other.of == "CMC" and (of := _agreeing(ways, curves, tolerance)):
@@ -259,6 +259,10 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 
 
 # ------------------------------------------------------------------ mistakes
+#: What may be a mistake of mAP alone, or of CMC alone.
+_ALONE = ("ignored", "mean", "distances", "identity", "camera")
+
+
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
     def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
@@ -277,7 +281,8 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     right = fits(means)
     for mistake in among:
         may = mistake.of in ("CMC", "mINP") or fits(means, mistake)
-        for each in mistake.alone_or_not:
+        for each in (mistake, *(mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
+                                for of in ("mAP", "CMC") if mistake.of in _ALONE)):
             if (right if each.alone == "CMC" else may) and all(fits(pair, each) for pair in pairs):
                 return rule._replace(name=f"{rule.convention.name}, but for a mistake",
                                      words=each.words, mistakes=(each,)).of(pairs)

@@ -1,5 +1,4 @@
 """What the checks found, and as text."""
-import re
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
@@ -127,10 +126,10 @@ def _verdict(report: Report) -> str:
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
     cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
-    cause += [words.partition(": ")[2] for words in (KEEPS, INFLUENCE) if any(
-        words in check.message for check in failed)]
-    cause += dict.fromkeys(words for check in failed for words in re.findall(
-        r"\nit follows .*?, but for a mistake: (.*)", check.message) if words not in name)
+    told = [line for check in failed for line in check.message.split("\n")[1:]
+            if ", but for a mistake: " in line or line in (KEEPS, INFLUENCE)]
+    cause += dict.fromkeys(words for line in told if not line.startswith(AS_ABOVE) and (
+        words := line.partition(": ")[2]) not in name)
     words = words.removesuffix(f": {NO_RULE}") if cause else words
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:

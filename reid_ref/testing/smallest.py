@@ -13,9 +13,9 @@ from reid_ref.conventions import Convention
 from reid_ref.evaluation.rank_lists import ranked_list
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import Labels
 from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.numbers import result_of
+from reid_ref.testing.problems import relabelled
 
 #: Seconds that looking for a smaller problem may take.
 _SECONDS = 3.0
@@ -42,7 +42,7 @@ def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
         arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), shows, end)
         arrays = _reduced(arrays, len(arrays.gallery), lambda a, kept: a.take(slice(None), kept),
                           shows, end)
-    for made in _simplified(arrays, square):
+    for made in _simplified(arrays):
         arrays = made if shows(made) else arrays
     return arrays, arrays is not whole and monotonic() < end
 
@@ -62,7 +62,7 @@ def _reduced(arrays: Arrays, n: int, take: Callable[[Arrays, Any], Arrays],
     return take(arrays, kept) if len(kept) < n else arrays
 
 
-def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
+def _simplified(arrays: Arrays) -> Iterator[Arrays]:
     """Yield the problem with small numbers: distances, then labels as well."""
     order = np.argsort(arrays.distances, axis=None, kind="stable")
     _, ranks = np.unique(arrays.distances, return_inverse=True)
@@ -70,15 +70,14 @@ def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
         arrays = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
                          features=None)
         yield arrays
-    sides = [dict(labels.columns()) for labels in (arrays.query, arrays.gallery)]
-    for column in {"identity", "camera"} & {*sides[0]} & {*sides[1]}:
-        both = np.concatenate([side[column] for side in sides])
+    for column in {"identity", "camera"} & {*arrays.query.columns()} & {*arrays.gallery.columns()}:
+        sides = {side: getattr(arrays, side).columns()[column] for side in ("query", "gallery")}
+        both = np.concatenate([*sides.values()])
         small = np.unique(both[both > 0])
-        for side in sides:
-            values = side[column]
-            side[column] = np.where(values > 0, np.searchsorted(small, values) + 1, values)
-    query, gallery = (Labels(**side) for side in sides)
-    yield replace(arrays, query=query, gallery=query if square else gallery)
+        for side, values in sides.items():
+            arrays = relabelled(arrays, side, slice(None), **{column: np.where(
+                values > 0, np.searchsorted(small, values) + 1, values)})
+    yield arrays
 
 
 # ------------------------------------------------------------------ as text

@@ -306,7 +306,6 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     agrees = match is not None and match.agrees
     wrong = impossible(answer, queries, len(arrays.gallery), agrees)
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
-    is_equal = match is not None and verdict == "equal"
     rule = match and match.rule
     alone = " (AP of each query alone)" if rule and not (
         agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
@@ -321,7 +320,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
-        follows=match.way.name if match and is_equal else None, also=also if is_equal else (),
+        follows=match.way.name if match and verdict == "equal" else None,
+        also=also if verdict == "equal" else (),
         **ranks, mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at, cmc=answer.curve,
         ap=answer.ap, unseen=tuple(_unseen(arrays)),
         remarks=tuple(_remarks(asked, match, len(data.query))),

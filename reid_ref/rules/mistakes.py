@@ -156,6 +156,7 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "clip": lambda values, n, side: np.maximum(values, 0),
     "turned": lambda values, n, side: -values,
     "equal": lambda values, n, side: np.zeros_like(values),
+    "NaN": lambda values, n, side: np.nan_to_num(values, nan=n, posinf=np.inf, neginf=-np.inf),
     "decimals": lambda values, n, side: np.round(values, n),
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "modulo": lambda values, n, side: values % n,

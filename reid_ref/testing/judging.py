@@ -132,13 +132,11 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays)
         if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):
             continue
-        nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
-        last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
-        if found := tested.wrong(answer, last):
-            place = "in no order" if tested.wrong(answer, first) else "the nearest"
-            return Verdict(f"images whose distance is NaN are {place}, by "
-                           f"{tested.convention.name} the farthest", difference=found[0],
-                           arrays=arrays)
+        result, = result_of(arrays, tested.convention)
+        if found := tested.wrong(answer, result):
+            return Verdict("images whose distance is NaN are not the farthest, as by "
+                           f"{tested.convention.name}", difference=found[0], arrays=arrays,
+                           answers=((arrays, answer),))
     return Verdict()
 
 

@@ -84,6 +84,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
     if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
         arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
+    for key in keys & {"ties numpy", "ties reversed"}:
+        convention = convention.replace(ties=key.partition(" ")[2])
     rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(

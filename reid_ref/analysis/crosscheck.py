@@ -1,7 +1,7 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -142,7 +142,7 @@ class CrossCheck(Value, Ranks):
     follows: str | None
     also: tuple[str, ...]
     expected: str | None
-    closest: str | None = None
+    closest: str | None
     unlike: str
     unseen: tuple[str, ...]
     mAP: float | None
@@ -150,10 +150,10 @@ class CrossCheck(Value, Ranks):
     ranks: Integers
     cmc: Doubles
     ap: Doubles | None
-    reference: Reference | None = None
-    agreement: dict[str, Agreement] = field(default_factory=dict)
-    queries: Queries | None = None
-    first_difference: FirstDifference | None = None
+    reference: Reference | None
+    agreement: dict[str, Agreement]
+    queries: Queries | None
+    first_difference: FirstDifference | None
     remarks: tuple[str, ...]
     defects: dict[str, str]
     problems: tuple[str, ...]
@@ -426,7 +426,8 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
 def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
     if match is None:
-        return {}
+        return {"closest": None, "reference": None, "agreement": {}, "queries": None,
+                "first_difference": None}
     queries, ap, first = asked.queries, asked.answer.ap, None
     differing = np.flatnonzero(~match.equal).tolist()
     if differing and ap is not None:

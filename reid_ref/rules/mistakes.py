@@ -84,8 +84,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
     if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
         arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
-    for key in keys & {"ties numpy", "ties reversed"}:
-        convention = convention.replace(ties=key.partition(" ")[2])
+    if "ties reversed" in keys:
+        convention = convention.replace(ties="reversed")
     rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(
@@ -158,7 +158,6 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "clip": lambda values, n, side: np.maximum(values, 0),
     "turned": lambda values, n, side: -values,
     "equal": lambda values, n, side: np.zeros_like(values),
-    "NaN": lambda values, n, side: np.nan_to_num(values, nan=n, posinf=np.inf, neginf=-np.inf),
     "decimals": lambda values, n, side: np.round(values, n),
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "modulo": lambda values, n, side: values % n,

@@ -94,6 +94,10 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
             return Verdict(error=answer, arrays=arrays)
         if not (found := tested.wrong(answer, result_of(arrays, way)[0])):
             continue
+        if is_defined and not tested.wrong(answer, result_of(arrays, way.replace(
+                ties="numpy"))[0]):
+            return Verdict("equal distances are not in gallery order (they are in numpy's default "
+                           "order, which is not stable)", difference=found[0], arrays=arrays)
         bounds, untied = _bounds(arrays, way), replace(
             arrays, distances=by_rank(arrays.distances))
         others = ((tested.answer(each), result_of(each, way)[0])
@@ -133,11 +137,13 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays)
         if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):
             continue
-        result, = result_of(arrays, tested.convention)
-        if found := tested.wrong(answer, result):
-            return Verdict("images whose distance is NaN are not the farthest, as by "
-                           f"{tested.convention.name}", difference=found[0], arrays=arrays,
-                           answers=((arrays, answer),))
+        nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
+        last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
+        if found := tested.wrong(answer, last):
+            place = "in no order" if tested.wrong(answer, first) else "the nearest"
+            return Verdict(f"images whose distance is NaN are {place}, by "
+                           f"{tested.convention.name} the farthest", difference=found[0],
+                           arrays=arrays)
     return Verdict()
 
 

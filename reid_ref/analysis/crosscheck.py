@@ -26,7 +26,7 @@ from reid_ref.rules.mistakes import FAULTS
 from reid_ref.rules.numbers import (
     ADDITIONS, Compared, compared, impossible, mismatches, result_of)
 from reid_ref.rules.search import (
-    Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, rule_of)
+    Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, nearest_rule, rule_of)
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
@@ -306,7 +306,6 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     agrees = match is not None and match.agrees
     wrong = impossible(answer, queries, len(arrays.gallery), agrees)
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
-    is_equal = match is not None and verdict == "equal"
     rule = match and match.rule
     alone = " (AP of each query alone)" if rule and not (
         agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
@@ -321,7 +320,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, match),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
-        follows=match.way.name if match and is_equal else None, also=also if is_equal else (),
+        follows=match.way.name if match and verdict == "equal" else None,
+        also=also if verdict == "equal" else (),
         **ranks, mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at, cmc=answer.curve,
         ap=answer.ap, unseen=tuple(_unseen(arrays)),
         remarks=tuple(_remarks(asked, match, len(data.query))),
@@ -341,28 +341,20 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
              requested: list[Convention] | None,
              tolerance: float) -> tuple[_Match | None, tuple[str, ...]]:
     """Return the answer beside the rule that gives it, or the closest; and the other names."""
-    sample = [*_by_ap(first.answer, first.arrays, range(2)),
-              *_by_ap(first.answer, first.arrays, range(2, 24)), (first.arrays, first.answer)]
+    sample = [*_by_ap(first, range(2), range(2, 24)), (first.arrays, first.answer)]
     ways = requested or named_rules(answered(sample))
     rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
-    way = rule.convention if rule else _nearest(first, ways, .5)
-    if requested:
-        way = next((each for each in requested if each == way), _nearest(first, ways, 0))
-    elif way is not None:  # as it is named, but for the order of ties
-        named = CONVENTIONS.get(way.base, way)
-        way = named if named.ties == way.ties else named.replace(ties=way.ties)
-    if way is None:
-        return None, ()
+    way = rule and _named(rule.convention, requested) or nearest_rule(
+        answered(sample), tolerance, requested)
     match = _beside(asked, way, rule)
+    if not (rule or requested or "ap" in match.parts and match.parts["ap"].share >= .5):
+        return None, ()
     if not match.equal.all():  # perhaps these queries show what the first did not
         differ, same = (np.flatnonzero(of)[:_SAMPLE] for of in (~match.equal, match.equal))
-        pairs = [part for queries in (differ[:2], differ, same)
-                 for part in _by_ap(asked.answer, asked.arrays, queries)]
+        pairs = _by_ap(asked, differ[:2], differ, same)
         if rule is None or not all(rule.gives(*pair) for pair in pairs):
             rule = rule_of(pairs, [*claimed, way], tolerance)
-            if rule and not requested:
-                way = CONVENTIONS.get(rule.convention.base, rule.convention)
-            match = _beside(asked, way, rule)
+            match = _beside(asked, rule and _named(rule.convention, requested) or way, rule)
     if not match.agrees:
         return match, ()
     others = [each for each in all_agreeing(ways, answered(sample), tolerance)
@@ -371,12 +363,20 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
     return match, tuple(each.name for each in others)
 
 
-def _by_ap(answer: Answer, arrays: Arrays, queries: Iterable[int]) -> Asked:
-    """Return some queries as a problem of their own, answered by their APs."""
-    if answer.ap is None:
-        return []
-    known = [k for k in queries if k < len(answer.ap) and not np.isnan(answer.ap[k])]
-    return [(arrays.take(known), Answer(ap=answer.ap[known], single=answer.single))] * bool(known)
+def _named(way: Convention, requested: list[Convention] | None) -> Convention | None:
+    """Return a rule as it is requested, or without its changed choices but for that of ties."""
+    if requested:
+        return next((each for each in requested if each == way), None)
+    named = CONVENTIONS.get(way.base, way)
+    return named if named.ties == way.ties else named.replace(ties=way.ties)
+
+
+def _by_ap(asked: _Asked, *parts: Iterable[int]) -> Asked:
+    """Return parts of the queries as problems of their own, answered by their APs."""
+    ap = np.zeros(0) if asked.answer.ap is None else asked.answer.ap
+    known = [[k for k in queries if k < len(ap) and not np.isnan(ap[k])] for queries in parts]
+    return [(asked.arrays.take(queries), Answer(ap=ap[queries], single=asked.answer.single))
+            for queries in known if queries]
 
 
 def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
@@ -388,18 +388,6 @@ def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     if "ap" in parts:
         equal[~np.isnan(result.of_query("mAP"))] = parts["ap"].away <= parts["ap"].allowed
     return _Match(rule, way, result, parts, equal)
-
-
-def _nearest(first: _Asked, ways: list[Convention], least: float) -> Convention | None:
-    """Return the convention with the most equal APs, if these are so many of all or more."""
-    if first.answer.ap is None or not ways:
-        return None
-    matches = [_beside(first, way, None) for way in ways]
-    known = ~np.isnan(first.answer.ap)
-    shares = [np.sum(match.equal & known & ~np.isnan(match.result.of_query("mAP")))
-              for match in matches]
-    best = int(np.argmax(shares))
-    return ways[best] if shares[best] >= least * max(np.sum(known), 1) else None
 
 
 def _some(queries: Integers, n: int) -> Integers:
@@ -417,11 +405,9 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.value or Answer()
-    if answer.ap is not None and len(answer.ap) == n:
+    if answer.ap is not None or first and first.answer.ap is None:  # nor can it be asked by query
         progress(n)
-        return _Asked(queries, arrays, outcome, answer, {})
-    if first is not None and first.answer.ap is None:  # it cannot be asked query by query
-        return _Asked(queries, arrays, outcome, replace(answer, ap=None), first.refused)
+        return _Asked(queries, arrays, outcome, answer, first.refused if first else {})
     for k in range(0 if outcome.hung else n):
         single = child.ask(name, k)
         if single.value is None or single.value.mAP is None:

@@ -9,6 +9,7 @@ from reid_ref.conventions import (
     CHOICES, CONVENTIONS, TOOLBOXES, Convention, changed, choices_of_text, find_conventions)
 from reid_ref.disk import tables_of
 from reid_ref.protocols import PROTOCOLS
+from reid_ref.rules.changed import changes_of
 
 #: Which of several conventions with the same numbers is named: the first of these.
 PREFERENCE = tuple[str, ...](tables_of("rules/preference.toml")["names"])
@@ -72,6 +73,5 @@ def _find(name: str | Convention) -> Convention:
 def in_choices(rule: Convention) -> str:
     """Return the rule of a protocol in terms of a convention, and which protocols have it."""
     base = CONVENTIONS["torchreid-function"]
-    way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
-                          if getattr(rule, name) != getattr(base, name) and name != "cmc_length"})
+    way = base.replace(**changes_of(rule, base))
     return f"{way.name}, the rule of {', '.join(rules_of_protocols()[rule.base][1])}"

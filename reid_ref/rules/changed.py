@@ -1,6 +1,6 @@
 """Conventions with a choice or two changed: which there are, how many changes, in words."""
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,85 +12,84 @@ from reid_ref.rules.numbers import is_drawn
 #: Conventions from which other rules are one or two choices away.
 BASES = ("torchreid-function", "matlab")
 #: Where lists are cut: those of every problem, and long ones.
-_CUTS, LONG_CUTS = (1, 5, 10, 20, 50), (100, 200, 500, 1000)
+CUTS, LONG_CUTS = (1, 5, 10, 20, 50), (100, 200, 500, 1000)
 
 #: Other orders of equal distances; two depend on the machine.
 OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
+#: Changes of which one at most is made.
+Axis = list[dict[str, Any]]
 
 
-def changes_of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
-    """Yield the changes of each choice that AP depends on."""
-    yield [{"ap": value} for value in CHOICES["ap"]
-           if value != base.ap and not value.startswith("sklearn")]
+def axes(*choices: str) -> list[Axis]:
+    """Return the changes of each choice to its values."""
+    return [[{choice: value} for value in CHOICES[choice]] for choice in choices]
+
+
+def axes_of_ap(base: Convention) -> list[Axis]:
+    """Return the changes of each choice that AP depends on."""
     label = tuple(rule for rule in base.ignored if rule == f"label {JUNK}")
     others = [rule for rule in CHOICES["ignored"] if rule not in (
         "listed as junk", "not a candidate", f"label {JUNK}")]
     # The image itself before its frame, which is the same where each image has its own.
     others.sort(key=lambda rule: rule != "itself")
-    yield [{"ignored": rules} for rules in (label, *((*label, rule) for rule in others))
-           if rules != base.ignored]
-    yield changes_of_cut(base, _CUTS)
+    return [[{"ap": value} for value in CHOICES["ap"] if not value.startswith("sklearn")],
+            [{"ignored": rules} for rules in (label, *((*label, rule) for rule in others))],
+            axis_of_cut(CUTS)]
 
 
-def changes_of_cut(base: Convention, cuts: Sequence[int]) -> list[dict[str, Any]]:
+def axis_of_cut(cuts: Sequence[int]) -> Axis:
     """Return the changes by which a list is cut."""
-    return [{"top_k": cut, "recall": recall} if recall != base.recall else {"top_k": cut}
-            for cut in cuts for recall in CHOICES["recall"]] + [
+    return [{"top_k": cut, "recall": recall} for cut in cuts for recall in CHOICES["recall"]] + [
         {"top_k": cut, "recall": "found", "cut": "before-ignoring"} for cut in cuts]
 
 
-def with_or_without_junk(way: Convention) -> Iterator[Convention]:
-    """Yield a convention, and then with or without label -1 among what is ignored."""
-    yield way
+def axis_of_junk(way: Convention) -> Axis:
+    """Return the change by which label -1 is ignored, or is not."""
     label = f"label {JUNK}"
     rest = tuple(rule for rule in way.ignored if rule != label)
-    with suppress(InputError):
-        yield way.replace(ignored=rest if label in way.ignored else (label, *rest))
+    return [{"ignored": rest if label in way.ignored else (label, *rest)}]
 
 
-def combined(base: Convention, most: int,
-             *axes: list[dict[str, Any]]) -> Iterator[Convention]:
+def combined(base: Convention, most: int, *of: Axis) -> Iterator[Convention]:
     """Yield the convention with none or one of the changes, or two of them."""
-    yield base
-    singles = [change for axis in axes for change in axis]
-    doubles = [{**first, **second} for one, other in itertools.combinations(axes, 2)
-               for first in one for second in other]
-    for change in [*singles, *(doubles if most > 1 else [])]:
+    doubles = [{**first, **second} for one, other in itertools.combinations(of, 2)
+               for first in one for second in other if most > 1]
+    for change in [{}, *itertools.chain(*of), *doubles]:
         with suppress(InputError):  # choices that do not go together
-            yield base.replace(**change)
+            yield base.replace(**change) if change else base
 
 
-def each_value(base: Convention, choice: str) -> Iterator[Convention]:
-    for value in CHOICES[choice]:
-        if value != getattr(base, choice):
-            with suppress(InputError):
-                yield base.replace(**{choice: value})
+def fewest_changes(ways: Iterable[Convention], most: int) -> list[Convention]:
+    """Return those with so many changes at most, those with the fewest first, each rule once."""
+    distinct: dict[tuple[Any, ...], Convention] = {}
+    for way in sorted(ways, key=_n_changed):
+        if _n_changed(way) <= most and not is_drawn(way):
+            distinct.setdefault(tuple(getattr(way, name) for name in (*CHOICES, "top_k")), way)
+    return [*distinct.values()]
 
 
-def fewest_changes(ways: list[Convention], most: int) -> list[Convention]:
-    """Return those with so many changes at most, those with the fewest first."""
-    ways = [way for way in ways if _n_changed(way) <= most and not is_drawn(way)]
-    return sorted(ways, key=_n_changed)
+def changes_of(way: Convention, base: Convention) -> dict[str, Any]:
+    """Return the choices of a rule that are not another's, but for where the curve ends."""
+    return {name: value for name in (*CHOICES, "top_k") if name != "cmc_length" and (
+        value := getattr(way, name)) != getattr(base, name)}
 
 
 def _n_changed(way: Convention) -> int:
     base = CONVENTIONS.get(way.base, way)
-    return sum(getattr(way, name) != getattr(base, name) for name in (
-        "ap", "ignored", "top_k", "cut", "unmatched", "ties", "cmc", "arithmetic"))
+    return len(changes_of(way, base).keys() - {"recall", "junk_match"})
 
 
 def in_one_step(way: Convention) -> Convention:
     """Return a convention as one change of its base, which its name lists."""
-    base = CONVENTIONS.get(way.base)
-    if base is None or way.name == way.base:
-        return way
-    return base.replace(**{name: getattr(way, name) for name in (*CHOICES, "top_k")
-                           if getattr(way, name) != getattr(base, name)})
+    base = CONVENTIONS.get(way.base, way)
+    return way if way.name == base.name else base.replace(**changes_of(way, base))
 
 
-def words_of_choices(convention: Convention) -> str:
-    """Return what its changed choices do; "" of a convention as it is."""
-    return "; ".join(_changes(convention, CONVENTIONS.get(convention.base, convention)))
+def words_of_choices(way: Convention, base: Convention | None = None) -> str:
+    """Return what its choices do that are not those of a base, by default its own; "" if all are.
+    """
+    changes = changes_of(way, base or CONVENTIONS.get(way.base, way))
+    return "; ".join(map(_choice_words, changes, changes.values()))
 
 
 def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _: "") -> str:
@@ -100,17 +99,9 @@ def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _:
     """
     texts = []
     for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):
-        changes = list(_changes(convention, CONVENTIONS[name]))
-        if changes:
-            texts.append(f"not {whose} ({'; '.join(changes)}{cost(CONVENTIONS[name])})")
+        if words := words_of_choices(convention, CONVENTIONS[name]):
+            texts.append(f"not {whose} ({words}{cost(CONVENTIONS[name])})")
     return ", ".join(texts)
-
-
-def _changes(way: Convention, base: Convention) -> Iterator[str]:
-    for name in (*CHOICES, "top_k"):
-        value = getattr(way, name)
-        if value != getattr(base, name) and name != "cmc_length":
-            yield _choice_words(name, value)
 
 
 def _choice_words(name: str, value: Any) -> str:

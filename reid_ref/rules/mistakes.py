@@ -37,9 +37,8 @@ MISTAKES = tuple(
     for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
-_, _, OTHER_MEAN = OTHERS = tuple(
-    Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
-    for of in ("mINP", "CMC", "mAP"))
+OTHERS = tuple(Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
+               for of in ("mINP", "CMC", "mAP"))
 
 
 class Walked(NamedTuple):
@@ -85,6 +84,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
     if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
         arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
+    if "ties reversed" in keys:
+        convention = convention.replace(ties="reversed")
     rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(
@@ -270,12 +271,12 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     n_good, n_kept = len(good), int(kept.sum())
     matches = is_good if convention.junk_match != "never" else is_good & kept
     is_good, n_recalled = is_good & kept, None
-    if "unordered" in keys:  # as far as the camera of this place in the gallery tells
-        order = order[~(same[order] & near[:len(order)])]
-        is_good, matches, kept = same, same, kept | same
-    if mask := keys & {"mask good", "mask same", "mask known"}:
+    if mask := keys & {"mask good", "mask same", "mask known", "unordered"}:
         n_recalled = int(is_good.sum()) if mask == {"mask good"} else None
-        order, kept = order[kept[:len(order)]], kept | True
+        stays = kept[:len(order)]
+        if mask == {"unordered"}:  # as far as the camera of this place in the gallery tells
+            stays = (kept | same)[order] & ~(same[order] & near[:len(order)])
+        order, kept = order[stays], kept | True
         matches = is_good = is_good if mask == {"mask good"} else same
     is_good = is_good | (same & ~kept & ("junk good" in keys)) | (
         (identity == JUNK) & ("junk hits" in keys))

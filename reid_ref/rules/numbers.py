@@ -64,9 +64,14 @@ class Compared(NamedTuple):
         return np.where((self.theirs == self.ours) | both, 0.0, away)
 
     @property
+    def share(self) -> float:
+        """How many of their numbers are ours."""
+        return float(np.mean(self.away <= self.allowed)) if len(self.ours) else 1.0
+
+    @property
     def level(self) -> str:
         """A key of `LEVELS`."""
-        if (self.away > self.allowed).any():
+        if self.share < 1:
             return "differs"
         largest = float(self.away.max(initial=0))
         return ("bit" if not largest else "double" if largest <= ADDITIONS else
@@ -144,13 +149,12 @@ def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[
 def impossible(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     cmc, ranks = answer.curve, answer.at
-    ap = np.zeros(0) if answer.ap is None else np.nan_to_num(answer.ap)
-    means = [(name, value) for name, value in (("mAP", answer.mAP), ("mINP", answer.mINP))
-             if value is not None]
+    ap = () if answer.ap is None else np.nan_to_num(answer.ap)
     texts = []
-    for numbers in (means[:1], means[1:], [*zip(map("AP of query {}".format, queries), ap)],
-                    [*zip(map("CMC at Rank-{}".format, ranks), cmc)]):
-        wrong = [(name, float(value)) for name, value in numbers if not (
+    for numbers in ([("mAP", answer.mAP)], [("mINP", answer.mINP)],
+                    zip(map("AP of query {}".format, queries), ap),
+                    zip(map("CMC at Rank-{}".format, ranks), cmc)):
+        wrong = [(name, float(value)) for name, value in numbers if value is not None and not (
             -ROUNDING <= value <= 1 + ROUNDING or nan_agrees and np.isnan(value))][:1]
         texts += [f"its {name} is {value!r}; expected a number from 0 to 1"
                   + ", not percent" * (1 < value <= 100) for name, value in wrong]

@@ -6,23 +6,23 @@ what no convention has.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.candidates import place, rules_of_protocols
 from reid_ref.rules.changed import (
-    BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value,
-    fewest_changes, in_one_step, with_or_without_junk, words_of_choices)
+    BASES, LONG_CUTS, OTHER_TIES, Axis, axes, axes_of_ap, axis_of_cut, axis_of_junk, combined,
+    fewest_changes, in_one_step, words_of_choices)
 from reid_ref.rules.mistakes import (
-    MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
+    MISTAKES, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
     NEARNESS, SINGLE, Mismatch, compared, is_drawn, mismatches, result_of)
 
@@ -105,25 +105,25 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             return found
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
-    same = [way for way in claimed if _choices(way) in map(_choices, near[:1])]
     return (_changed(near, 2, pairs, tolerance)
             or _but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance)
-            or _mistaken([*(same or map(in_one_step, near[:1])), *claimed,
-                          nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+            or _mistaken([*(way if way in claimed else in_one_step(way) for way in near[:1]),
+                          *claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
 
-def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
+def nearest_rule(pairs: Pairs, tolerance: float,
+                 among: Sequence[Convention] | None = None) -> Convention:
     """Return the rule that gives the most numbers of the answers, or else the nearest mAP."""
-    ways = [way for way in named_rules(pairs) if not is_drawn(way) and way.loads == "all images"
-            and way.name == way.base]
+    ways = among or [way for way in named_rules(pairs) if way.loads == "all images"
+                     and way.name == way.base and not is_drawn(way)]
     equal, near = np.zeros(len(ways)), np.zeros(len(ways))
     for arrays, answer in pairs:
         for k, result in enumerate(result_of(arrays, *ways)):
             parts = [*compared(answer, result, tolerance)]
-            equal[k] += sum(part.level != "differs" for part in parts)
+            equal[k] += sum(part.share for part in parts)
             near[k] -= sum(min(1, part.away.max(initial=0)) for part in parts[:1])
-    return ways[np.argmax(equal if equal.any() else near)] if ways else (
+    return ways[int(np.argmax(equal if equal.any() else near))] if ways else (
         CONVENTIONS["torchreid-function"])
 
 
@@ -151,10 +151,9 @@ def has_ties(arrays: Arrays) -> bool:
 
 def _in_one_unit(pairs: Pairs) -> Pairs:
     """Return answers with mAP as a share, where it is percent beside shares."""
-    means = [answer.mAP for _, answer in pairs if answer.mAP is not None]
-    if not means or not np.nanmax([0.0, *means]) > 1.5:
+    if not np.nanmax([0.0, *(answer.mAP or 0.0 for _, answer in pairs)]) > 1.5:
         return pairs
-    return [(arrays, replace(answer, mAP=None if answer.mAP is None else answer.mAP / 100))
+    return [(arrays, replace(answer, mAP=answer.mAP and answer.mAP / 100))
             for arrays, answer in pairs]
 
 
@@ -176,12 +175,12 @@ def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) ->
     """Return the rule without one number, with the rule of this number if it has one; None if it
     has none and the number is seldom wrong, or if another number is wrong."""
     curves = [(arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    rest = answered([(arrays, without(answer, other.of)) for arrays, answer in pairs])
     found = FoundRule(f"{way.name}, but for its {other.of}", NO_RULE, 0, way, (other,), tolerance)
-    if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
-            len(answer.curve) for _, answer in pairs):
+    if len(rest) < len(pairs) or not all(found.gives(*pair) for pair in pairs):
         return None
-    ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
-    if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
+    ways = [*combined(way, 1, *axes("unmatched", "junk_match")), *named_rules(pairs)]
+    if other.of == "CMC" and (of := _agreeing(ways, curves, tolerance)):
         choices = f" ({of.words})" * bool(of.words)
         return found._replace(words=f"which is that of {of.name}{choices}")
     asked = [pair for pair in pairs if without(pair[1], other.of) != pair[1]]
@@ -209,23 +208,14 @@ def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> 
     One under which no query counts has no number that could agree with one.
     """
     left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
-    counting: set[Any] = set()
+    counting = set[str]()
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
-        distinct = {_choices(way): way for way in left}
-        results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
-        counting |= {choices for choices, result in results.items()
+        results = list(zip(left, result_of(arrays, *left) if left else []))
+        counting |= {way.name for way, result in results
                      if not np.isnan(result.of_query("mAP")).all()}
-        fit = {choices: not mismatches(answer, result, tolerance)[0]
-               for choices, result in results.items()}
-        left = [way for way in left if fit[_choices(way)]]
-    if any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs):
-        left = [way for way in left if _choices(way) in counting]
-    return left
-
-
-def _choices(way: Convention) -> tuple[Any, ...]:
-    """Return what decides the numbers of a convention."""
-    return tuple(getattr(way, name) for name in (*CHOICES, "top_k"))
+        left = [way for way, result in results if not mismatches(answer, result, tolerance)[0]]
+    has_ap = any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs)
+    return [way for way in left if way.name in counting or not has_ap]
 
 
 def _applies(way: Convention, arrays: Arrays) -> bool:
@@ -248,30 +238,31 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
              for arrays, answer in pairs if answer.mAP is not None or answer.ap is not None]
     plain = [pair for pair in means if not np.isnan(pair[1].mAP or 0)][:1]
     long = [pair for pair in means if len(pair[0].gallery) > LONG_CUTS[-1]]
-    steps: list[tuple[Callable[[Convention], Iterable[Convention]], Pairs]] = [
-        (lambda base: combined(base, most, *changes_of_ap(base)), plain),
-        (lambda way: [way, *combined(
-            way, 1, changes_of_cut(way, LONG_CUTS) if not way.top_k else [])], long or plain),
-        (lambda way: [each for ignored in with_or_without_junk(way) for each in (
-            ignored, *each_value(ignored, "unmatched"))], means)]
-    ties = [base.replace(ties=each) for base in bases for each in OTHER_TIES
-            if any(has_ties(arrays) for arrays, _ in means)]
-    left = [*bases, *ties]
-    for more, by in steps:
-        left = fewest_changes([each for way in left for each in more(way)], most)
-        left = all_agreeing(left, by, tolerance)
+    steps: list[tuple[int, Pairs, Callable[[Convention], list[Axis]]]] = [
+        (most, plain, axes_of_ap),
+        (1, long or plain, lambda way: [] if way.top_k else [axis_of_cut(LONG_CUTS)]),
+        (2, means, lambda way: [*axes("unmatched"), axis_of_junk(way)])]
+    left = [*bases, *(base.replace(ties=each) for base in bases for each in OTHER_TIES
+                      if any(has_ties(arrays) for arrays, _ in means))]
+    for at_once, by, changes in steps:
+        left = all_agreeing(fewest_changes((
+            each for way in left for each in combined(way, at_once, *changes(way))), most),
+            by, tolerance)
     return left
 
 
 def _changed(left: list[Convention], most: int, pairs: Pairs,
              tolerance: float) -> FoundRule | None:
     """Return one of these that agrees with all answers, with one other choice if need be."""
-    return _agreeing(fewest_changes([each for way in left for each in (way, *(
-        other for choice in ("cmc", "arithmetic", "junk_match")
-        for other in each_value(way, choice)))], most), pairs, tolerance)
+    return _agreeing(fewest_changes((each for way in left for each in combined(
+        way, 1, *axes("cmc", "arithmetic", "junk_match"))), most), pairs, tolerance)
 
 
 # ------------------------------------------------------------------ mistakes
+#: What may be a mistake of mAP alone, or of CMC alone.
+_ALONE = ("ignored", "mean", "distances", "identity", "camera")
+
+
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
     def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
@@ -286,29 +277,13 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     if answer.mAP is not None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
         among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)
-    for mistake in _candidates(pairs[0], rule, among):
-        if all(fits(pair, mistake) for pair in pairs):
-            return rule._replace(name=f"{rule.convention.name}, but for a mistake",
-                                 words=mistake.words, mistakes=(mistake,)).of(pairs)
-    return None
-
-
-#: What may be a mistake of mAP alone, or of CMC alone.
-_ALONE = ("ignored", "mean", "distances", "identity", "camera")
-
-
-def _candidates(pair: tuple[Arrays, Answer], rule: FoundRule,
-                among: Iterable[Mistake]) -> Iterator[Mistake]:
-    """Yield each mistake that may give an answer, alone in mAP or in CMC as well."""
-    arrays, answer = pair[0], without(pair[1], "CMC", "mINP")
-
-    def fits(*mistakes: Mistake) -> bool:
-        return rule._replace(mistakes=mistakes).gives(arrays, answer)
-    rule_fits = fits()
+    means = pairs[0][0], without(pairs[0][1], "CMC", "mINP")
+    right = fits(means)
     for mistake in among:
-        alone = [mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
-                 for of in ("mAP", "CMC") if mistake.of in _ALONE]
-        if mistake.of in ("CMC", "mINP") or fits(mistake):
-            yield from (mistake, *alone[:1])
-        if rule_fits:
-            yield from alone[1:]
+        may = mistake.of in ("CMC", "mINP") or fits(means, mistake)
+        for each in (mistake, *(mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
+                                for of in ("mAP", "CMC") if mistake.of in _ALONE)):
+            if (right if each.alone == "CMC" else may) and all(fits(pair, each) for pair in pairs):
+                return rule._replace(name=f"{rule.convention.name}, but for a mistake",
+                                     words=each.words, mistakes=(each,)).of(pairs)
+    return None

@@ -16,7 +16,9 @@ from reid_ref.foreign.words import text_of
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
+from reid_ref.rules.search import without
 from reid_ref.testing.checks import Check
+from reid_ref.testing.problems import by_rank
 from reid_ref.testing.subject import Subject
 
 
@@ -79,18 +81,30 @@ def judge_numbers(tested: Subject, problems: list[Arrays], form: Form = Form()) 
 
 # ------------------------------------------------------------------ what else is asked
 def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
-    """Judge answers where distances are equal: by their bounds, then by the order of the rule."""
+    """Judge answers where distances are equal: by the rule's order, or else by their bounds.
+
+    Neither are they wrong in any order, nor those of the best one or the worst one.
+    """
+    way = tested.convention
+    is_defined = way.ties == "gallery-order" and not any(
+        "numpy's default" in oddity for oddity in way.oddities)
     for arrays in problems:
         answer = tested.answer(arrays)
         if isinstance(answer, str):
             return Verdict(error=answer, arrays=arrays)
-        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
-        found, untied = tested.wrong(answer, ours), _untied(arrays)
-        others = ((each, tested.answer(each)) for each in (untied, tested.problem) if found)
-        if any(isinstance(other, Answer) and tested.wrong(other, result_of(
-                each, tested.convention)[0]) for each, other in others):  # whatever their order
+        if not (found := tested.wrong(answer, result_of(arrays, way)[0])):
+            continue
+        if is_defined and not tested.wrong(answer, result_of(arrays, way.replace(
+                ties="numpy"))[0]):
+            return Verdict("equal distances are not in gallery order (they are in numpy's default "
+                           "order, which is not stable)", difference=found[0], arrays=arrays)
+        bounds, untied = _bounds(arrays, way), replace(
+            arrays, distances=by_rank(arrays.distances))
+        others = ((tested.answer(each), result_of(each, way)[0])
+                  for each in (untied, tested.problem))
+        if is_defined or not all(tested.wrong(answer, bound) for bound in bounds) or any(
+                isinstance(other, Answer) and tested.wrong(other, ours) for other, ours in others):
             return Verdict(difference=found[0], arrays=arrays, answers=((arrays, answer),))
-        least, most = bounds = _bounds(arrays, tested.convention)
         for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):
             theirs = low.theirs
             outside = ~((theirs >= low.ours - low.allowed) & (theirs <= high.ours + high.allowed))
@@ -100,23 +114,7 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
                                f"distances allow {float(low.ours[k])!r} to "
                                f"{float(high.ours[k])!r}", arrays=arrays,
                                answers=((arrays, answer),))
-        for bound, words in ((most, "right"), (least, "wrong")):
-            if found and not tested.wrong(answer, bound):
-                return Verdict(f"of equally far images the {words} ones come first, by "
-                               f"{tested.convention.name} the first in the gallery", arrays=arrays)
-        if found and tested.convention.ties == "gallery-order" and not any(
-                "numpy's default" in oddity for oddity in tested.convention.oddities):
-            order = " (they are in numpy's default order, which is not stable)" * (
-                not tested.wrong(answer, sorts))
-            return Verdict(f"equal distances are not in gallery order{order}", difference=found[0],
-                           arrays=arrays)
     return Verdict()
-
-
-def _untied(arrays: Arrays) -> Arrays:
-    """Return it with distances that differ, in gallery order where they were equal."""
-    order = np.argsort(arrays.distances, axis=1, kind="stable")
-    return replace(arrays, distances=np.argsort(order, axis=1) / 256)
 
 
 def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
@@ -181,10 +179,8 @@ def judge_twice(tested: Subject, problems: list[Arrays]) -> Verdict:
         if isinstance(first, str) or isinstance(second, str):
             return Verdict(error=text_of(first if isinstance(first, str) else second),
                            arrays=arrays)
-        same = [first.mAP, first.mINP] == [second.mAP, second.mINP] or np.isnan(first.mAP or 0)
-        if not is_drawn(tested.convention):
-            same = same and np.array_equal(first.curve, second.curve, equal_nan=True)
-        if not same:
+        drawn = ["CMC"] * is_drawn(tested.convention)
+        if without(first, *drawn) != without(second, *drawn):
             return Verdict(f"the same arrays give mAP {first.mAP!r}, Rank-1 {_first(first)!r} and "
                            f"then mAP {second.mAP!r}, Rank-1 {_first(second)!r}")
     return Verdict()

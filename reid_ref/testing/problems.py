@@ -3,14 +3,16 @@
 Distances are whole numbers over 256, exact in every precision, without ties unless a problem is
 about ties. Features of norm 1 rank as the distances do.
 """
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import Doubles
 from reid_ref.conventions import Convention
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
+from reid_ref.labels import Labels, cameras_of
 from reid_ref.rules.numbers import result_of
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
@@ -54,18 +56,26 @@ def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,
     if square:
         sides[1] = sides[0]
     features = tuple(side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
-    order = np.argsort(-features[0] @ features[1].T, axis=1, kind="stable")
-    return Arrays((np.argsort(order, axis=1) + 1) / 256, query, gallery,
+    return Arrays(by_rank(-features[0] @ features[1].T), query, gallery,
                   (features[0], features[1]))
 
 
+def by_rank(values: Any) -> Doubles:
+    """Return distances that differ and rank as values do, in gallery order where those are equal.
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    distances: Doubles = (np.argsort(order, axis=1) + 1) / 256
+    return distances
+
+
 def relabelled(arrays: Arrays, side: str, where: Any, **columns: Any) -> Arrays:
-    """Return a problem with other labels at some places of a side."""
+    """Return a problem with other labels at some places of a side; one set stays one."""
     labels = getattr(arrays, side)
     changed: dict[str, Any] = {name: np.array(values) for name, values in labels.columns().items()}
     for name, values in columns.items():
         changed[name][where] = values
-    made: dict[str, Any] = {side: Labels(**changed)}
+    sides = ("query", "gallery") if arrays.query is arrays.gallery else (side,)
+    made: dict[str, Any] = dict.fromkeys(sides, Labels(**changed))
     return replace(arrays, **made)
 
 
@@ -76,8 +86,7 @@ def plain(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries whose identity is nowhere in the gallery; in one set, images seen once."""
-    made = relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])
-    return [replace(made, gallery=made.query) if square else made]
+    return [relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])]
 
 
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -120,8 +129,7 @@ def late(convention: Convention, square: bool, n_first: int, of_camera: int,
     is_same = np.equal.outer(made.query.identity, identity)
     is_near = is_same & (np.arange(len(identity)) < of_camera)
     place = np.where(is_same, query[:, np.newaxis] % n_first + .5, np.cumsum(~is_same, axis=1))
-    order = np.argsort(np.where(is_near, 0, place), axis=1, kind="stable")
-    return [replace(made, distances=(np.argsort(order, axis=1) + 1) / 256, features=None)]
+    return [replace(made, distances=by_rank(np.where(is_near, 0, place)), features=None)]
 
 
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -139,35 +147,24 @@ def nothing_kept(convention: Convention, square: bool = False) -> list[Arrays]:
     return [away, relabelled(own, "query", slice(None), camera=place)]
 
 
-def junk_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled -1, near the queries."""
-    return [_labelled(each, JUNK) for each in plain(convention)]
-
-
-def junk_queries(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Queries labelled -1, as some of the gallery."""
-    return [relabelled(_labelled(each, JUNK), "query", [0, 3], identity=JUNK)
-            for each in plain(convention)[:1]]
-
-
-def distractors(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled 0, and then some of the queries, too."""
-    made = [_labelled(each, DISTRACTOR) for each in plain(convention)]
-    return [*made, relabelled(made[0], "query", [0, 3], identity=DISTRACTOR)]
-
-
-def _labelled(arrays: Arrays, label: int) -> Arrays:
-    nearest = np.argsort(arrays.distances, axis=1)[:, :2].ravel()
-    return relabelled(arrays, "gallery", np.unique(nearest)[:len(arrays.gallery) // 9],
-                      identity=label)
+def labelled(convention: Convention, square: bool, label: int, *which: int) -> list[Arrays]:
+    """Two problems in which a ninth of the gallery has this label, near the queries; and the
+    first of them in which some of the queries have it, too. `which`: of the three."""
+    made = []
+    for each in plain(convention):
+        nearest = np.unique(np.argsort(each.distances, axis=1)[:, :2])[:len(each.gallery) // 9]
+        made.append(relabelled(each, "gallery", nearest, identity=label))
+    made.append(relabelled(made[0], "query", [0, 3], identity=label))
+    return [made[k] for k in which]
 
 
 def renamed(convention: Convention, square: bool, *names: int) -> list[Arrays]:
     """These names of its six identities."""
-    arrays, = plain(convention, square)[:1]
-    sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
-             for labels in (arrays.query, arrays.gallery)]
-    return [replace(arrays, query=sides[0], gallery=sides[not square])]
+    made, = plain(convention, square)[:1]
+    for side in ("query", "gallery")[square:]:
+        identity = np.array((0, *names))[getattr(made, side).identity]
+        made = relabelled(made, side, slice(None), identity=identity)
+    return [made]
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -178,12 +175,6 @@ def ties(convention: Convention, square: bool = False) -> list[Arrays]:
         twice = np.arange(len(made[0].gallery)) // 2 * 2
         made.append(replace(made[0], distances=plain(convention)[0].distances[:, twice]))
     return made
-
-
-def near(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances that differ only in single precision, and in double precision alone."""
-    return [replace(each, distances=1 + each.distances * 2.0**power, features=None)
-            for each in plain(convention, square)[:1] for power in (-8, -30)]
 
 
 def long(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -248,41 +239,40 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
     return problems
 
 
-def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of any sign and size, 0 among them or the nearest."""
+#: Other distances, by the place of each image in its query's list, from 0.
+_DISTANCES: dict[str, Callable[[Any], Any]] = {
+    "single": lambda place: 1 + place * 2.0**-16,
+    "double": lambda place: 1 + place * 2.0**-38,
+    "signed": lambda place: _signed(place - place.max() // 3),
+    "large": lambda place: 2.0**40 + place * 2.0**30,
+    "whole": lambda place: place,
+    "one below": lambda place: np.where(place == 0, -2.0**80, place),
+    # The farthest image of each query is infinitely far.
+    "infinite": lambda place: np.where(place == place.max(), np.inf, place),
+    "NaN": lambda place: np.where(_some(place), np.nan, (place + 1) / 256),
+    "large NaN": lambda place: np.where(_some(place), np.nan, (place + 1) * 2.0**22),
+    "float32": lambda place: np.float32((place + 1) / 256),
+    "int64": lambda place: place.astype(np.int64),
+    "uint8": lambda place: place.astype(np.uint8)}
+
+
+def _signed(place: Any) -> Any:
+    return np.sign(place) * 2.0**(np.abs(place) / 2 - 4)
+
+
+def _some(place: Any) -> Any:
+    return np.random.RandomState(11).rand(*place.shape) < .1
+
+
+def distances(convention: Convention, square: bool, *kinds: str) -> list[Arrays]:
+    """Problems with distances of each kind, in which the far end of some lists has matches."""
     made, = plain(convention, square)[:1]
     made = made if square else _turned(made)
-    rank = np.rint(made.distances * 256) - 1
-    signed = rank - rank.max() // 3
-    return [replace(made, distances=values, features=None) for values in (
-        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank, 2.0**40 + rank * 2.0**30,
-        np.where(rank == 0, -2.0**80, rank))]
-
-
-def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
-    """The farthest image of each query is infinitely far."""
-    made = any_distances(convention, square)[1]
-    farthest = made.distances == made.distances.max()
-    return [replace(made, distances=np.where(farthest, np.inf, made.distances))]
-
-
-def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A few distances that are NaN, of small and of large ones."""
-    made, = plain(convention, square)[:1]
-    places = np.random.RandomState(11).rand(*made.distances.shape) < .1
-    return [replace(made, distances=np.where(places, np.nan, scale * made.distances),
-                    features=None) for scale in (1, 2.0**30)]
+    place = np.rint(made.distances * 256) - 1
+    return [replace(made, distances=_DISTANCES[kind](place), features=None) for kind in kinds]
 
 
 def handed_over(convention: Convention, square: bool = False) -> list[Arrays]:
     """Distances that evaluators may clean in place: NaN, infinite or equal ones."""
-    return [*plain(convention, square)[:1], *with_nan(convention, square)[:1],
-            *infinite(convention, square), *ties(convention, square)[:1]]
-
-
-def of_dtype(convention: Convention, square: bool, *dtypes: Any) -> list[Arrays]:
-    """Distances of each dtype, whole numbers from 0."""
-    each, = plain(convention, square)[:1]
-    return [replace(each, distances=(
-        each.distances if np.issubdtype(dtype, np.floating)
-        else np.rint(each.distances * 256) - 1).astype(dtype)) for dtype in dtypes]
+    return [*plain(convention, square)[:1], *distances(convention, square, "NaN", "infinite"),
+            *ties(convention, square)[:1]]

@@ -1,5 +1,4 @@
 """What the checks found, and as text."""
-import re
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
@@ -74,9 +73,6 @@ class Report:
         return _text(self)
 
 
-_WORDS = {"passed": "passed", "failed": "FAILED", "error": "ERROR"}
-
-
 def _text(report: Report) -> str:
     """Return the rule first, then a line per check, then what shows each failure."""
     passed = sum(check.status == "passed" for check in report.checks)
@@ -86,7 +82,8 @@ def _text(report: Report) -> str:
     width = max(len(check.name) for check in report.checks)
     for check in report.checks:
         words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
-        first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  {words}"
+        status = check.status if check.status == "passed" else check.status.upper()
+        first = f"{status:<6}  {check.name:<{width}}  {words}"
         lines.append(first.rstrip() if len(first) <= columns() else f"{first[:columns() - 4]} ...")
     told = set()
     for check in report.checks:
@@ -127,10 +124,11 @@ def _verdict(report: Report) -> str:
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
     cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
-    cause += [words.partition(": ")[2] for words in (KEEPS, INFLUENCE) if any(
-        words in check.message for check in failed)]
-    cause += dict.fromkeys(words for check in failed for words in re.findall(
-        r"\nit follows .*?, but for a mistake: (.*)", check.message) if words not in name)
+    told = dict.fromkeys(
+        line.partition(": ")[2] for check in failed for line in check.message.split("\n")[1:]
+        if ", but for a mistake: " in line and not line.startswith(AS_ABOVE) or line in (
+            KEEPS, INFLUENCE))
+    cause += [each for each in told if each not in name]
     words = words.removesuffix(f": {NO_RULE}") if cause else words
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:

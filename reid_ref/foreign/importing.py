@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.foreign.arguments import Fed
 from reid_ref.foreign.arrays import MAX_RANK
-from reid_ref.foreign.calling import Ask, ask_functions, name_of, needs, with_old_names
+from reid_ref.foreign.calling import Ask, ask_functions, needs, with_old_names
 from reid_ref.foreign.source import from_source
-from reid_ref.foreign.words import describe
+from reid_ref.foreign.words import describe, name_of
 
 
 class About(NamedTuple):

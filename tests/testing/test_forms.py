@@ -96,7 +96,8 @@ def test_settings_are_not_fed():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, *, gallery_junk_pids=frozenset({-1}),
                  exclude_same_pid_camid=True, ids=()):
         return distmat
-    assert [*fed(evaluate).names] == ["distmat", "q_pids", "g_pids", "q_camids", "g_camids"]
+    assert [name for name, _ in fed(evaluate).given] == [
+        "distmat", "q_pids", "g_pids", "q_camids", "g_camids"]
 
 
 def test_settings_go_to_the_functions_that_take_them():

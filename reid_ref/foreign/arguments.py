@@ -23,10 +23,6 @@ NAMES = tables_of("foreign/names.toml")
 PLACES = tuple[str, ...](NAMES["places"])
 BY_PLACE = tuple(("", part) for part in PLACES)
 _WORDS: dict[str, str] = {**NAMES["given"], "rank": str(MAX_RANK)}
-#: What a setting may say that a parameter is, if its name does not.
-ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
-    f"{side}_{column}" for column in ("features", "clothes", "view", "video", "frame")
-    for side in "qg"))
 #: What distances, places and the like say: how far images are.
 _RANKING = frozenset(("distances", "similarity", "q_features", "ranked", "places", "features"))
 
@@ -88,9 +84,8 @@ class Fed(NamedTuple):
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            value = {"rank": MAX_RANK if rank is None else rank, "nothing": None,
-                     "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
-            return key if key in (value, part) else f"{key}={value}" if key else str(value)
+            value = str(rank or MAX_RANK) if part == "rank" else _WORDS.get(part, part)
+            return key if key in (value, part) else f"{key}={value}" if key else value
         return ", ".join(named(*each) for each in self._at(rank))
 
     def _at(self, rank: int | None) -> list[tuple[str, str]]:
@@ -214,7 +209,7 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     if kinds.VAR_KEYWORD not in found:
         settings = {key: settings[key] for key in settings if key in signature.parameters}
     said = {key: value for key, value in settings.items() if isinstance(value, str)
-            and value in ROLES and key in signature.parameters and not meaning_of(key)}
+            and value in NAMES["roles"] and key in signature.parameters and not meaning_of(key)}
     settings = {key: value for key, value in settings.items() if key not in said}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]

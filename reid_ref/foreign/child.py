@@ -77,15 +77,14 @@ _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
 class Outcome(NamedTuple):
     """What a request gave or how it failed, with what was printed and warned on the way.
 
-    `ended`: no message came, `hung`: none came in time, or what is no single answer, so that it
-    is not asked again about parts of the request.
+    `hung`: no message came in time, or what is no single answer, so that it is not asked again
+    about parts of the request.
     """
 
     value: Any = None
     failure: str = ""
     printed: str = ""
     warned: tuple[str, ...] = ()
-    ended: bool = False
     hung: bool = False
 
 
@@ -171,7 +170,7 @@ class Child:
         outcome = self._start()
         if outcome.value is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
-            raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
+            raise InputError("", got=f"{start * (self._process is None)}{outcome.failure}")
         return outcome.value, outcome
 
     def ask(self, name: str, query: int = -1, draws: bool = False) -> Outcome:
@@ -185,9 +184,7 @@ class Child:
             outcome = self._start()
             if outcome.value is None:
                 return outcome
-        with suppress(OSError):  # it has ended, which is noticed below
-            self._pipe.send(message)
-        return self._receive(seconds)
+        return self._receive(seconds, *message)
 
     def _start(self) -> Outcome:
         """Start the process; return what comes of the import."""
@@ -203,17 +200,16 @@ class Child:
                 self._process = get_context("fork").Process(target=_serve_function, args=(
                     self._evaluator, os.getpid(), pipe, (self._pipe.fileno(), self._output),
                     printed))
-                _flush()
                 self._process.start()
         finally:
             pipe.close()
             os.close(printed)
-        with suppress(OSError):
-            self._pipe.send(self._given)
-        return self._receive(self._timeout)
+        return self._receive(self._timeout, *self._given)
 
-    def _receive(self, seconds: float) -> Outcome:
-        """Return the next message; if none comes in time, end the process."""
+    def _receive(self, seconds: float, *message: Any) -> Outcome:
+        """Send a message and return the next one; if none comes in time, end the process."""
+        with suppress(OSError):  # it has ended, which is noticed below
+            self._pipe.send(message)
         received: list[Outcome | None] = []
         self._reader = Thread(target=_read_message, args=(self._pipe, received), daemon=True)
         self._reader.start()
@@ -229,7 +225,7 @@ class Child:
         elif not outcome.hung:
             return outcome._replace(printed=self._text())
         self.close()
-        return outcome._replace(printed=self._text(), ended=True)
+        return outcome._replace(printed=self._text())
 
     def _take(self) -> bool:
         """Take what is printed out of its pipe, so that printing goes on; keep the beginning."""

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from operator import attrgetter
@@ -91,16 +90,19 @@ def load_functions(spec: str) -> tuple[list[Any], str]:
     module, _, functions = spec.rpartition(":")
     names = [name.strip() for name in functions.split(",")]
     failures = list[BaseException]()
-    for way in _ways(module, names):
-        try:
-            with _arguments(spec):
+    before, sys.argv = sys.argv, [spec]  # scripts may read theirs when they are imported
+    try:
+        for way in _ways(module, names):
+            try:
                 (target, told), gone = with_old_names(way)
-            return ([attrgetter(name)(target) for name in names],
-                    "".join([told, *(f"; {needs(name)}" for name in gone)]))
-        except BaseException as error:
-            failures.append(error)
-            if isinstance(error, (SyntaxError, KeyboardInterrupt)):
-                break
+                return ([attrgetter(name)(target) for name in names],
+                        "".join([told, *(f"; {needs(name)}" for name in gone)]))
+            except BaseException as error:
+                failures.append(error)
+                if isinstance(error, (SyntaxError, KeyboardInterrupt)):
+                    break
+    finally:
+        sys.argv = before
     causes = [failures[0], *(each for each in failures[-1:] if type(each) is LookupError)]
     raise InputError("evaluator", got=f"{spec} cannot be imported: "
                      f"{'; '.join(map(describe, causes))}") from None
@@ -117,16 +119,6 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
         yield lambda: from_source(file, names)
-
-
-@contextmanager
-def _arguments(spec: str) -> Iterator[None]:
-    """Hide the arguments of this program from scripts that read theirs when imported."""
-    before, sys.argv = sys.argv, [spec]
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 def _run_in_repository(file: Path) -> Any:
@@ -165,10 +157,16 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 
 
 def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
+    """Load rank.py by itself: its package counts as absent."""
     version = ""
     try:
         version = metadata.version(name)
-        rank = _rank_file(name)
+        spec = importlib.util.find_spec(name)
+        folder = list(spec and spec.submodule_search_locations or ())[0]
+        places = [Path(folder, place) for place in TOOLBOXES[name]]
+        file = next(filter(Path.is_file, places), places[0])
+        sys.modules[name] = None  # type: ignore[assignment]  # and so is its Cython
+        rank = _run_file(f"reid_ref_{name}_rank", file)
     except BaseException as error:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
                          f"{describe(error)}" if version else f"{name} is not installed",
@@ -177,14 +175,3 @@ def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
                   "loaded by itself; use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
     return about, [function], " (its loader drops such images)"
-
-
-def _rank_file(package: str) -> Any:
-    """Load rank.py by itself: its package counts as absent, and so does its Cython."""
-    spec = importlib.util.find_spec(package)
-    folder = list(spec and spec.submodule_search_locations or ())[0]
-    file = next(filter(Path.is_file, (Path(folder, place) for place in TOOLBOXES[package])), None)
-    if file is None:
-        raise ImportError(f"no {' or '.join(TOOLBOXES[package])} in {package}")
-    sys.modules[package] = None  # type: ignore[assignment]
-    return _run_file(f"reid_ref_{package}_rank", file)

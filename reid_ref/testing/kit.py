@@ -399,10 +399,9 @@ def _shown(tested: Subject, check: Check,
 def _shows(check: Check, verdict: Verdict) -> Callable[[Subject, Arrays], bool]:
     """Return what tells whether a problem shows the same error, or the same difference."""
     def kind(verdict: Verdict) -> tuple[str, bool]:
-        name = verdict.difference.name if verdict.difference else ""
-        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0]
-                or re.split(r"\d", verdict.text)[0],
-                bool(verdict.difference and np.isnan(verdict.difference.ours)))
+        wrong = verdict.difference
+        words = verdict.error or (wrong.name if wrong else verdict.text)
+        return re.split(r"[-:\d]", words)[0], bool(wrong and np.isnan(wrong.ours))
 
     def shows(tested: Subject, arrays: Arrays) -> bool:
         again = JUDGES[check.judge](tested, [arrays])

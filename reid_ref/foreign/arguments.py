@@ -84,8 +84,9 @@ class Fed(NamedTuple):
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            value = str(rank or MAX_RANK) if part == "rank" else _WORDS.get(part, part)
-            return key if key in (value, part) else f"{key}={value}" if key else value
+            value = {"rank": rank or MAX_RANK, "nothing": None,
+                     "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
+            return key if key in (value, part) else f"{key}={value}" if key else str(value)
         return ", ".join(named(*each) for each in self._at(rank))
 
     def _at(self, rank: int | None) -> list[tuple[str, str]]:
@@ -206,11 +207,10 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         signature = inspect.signature(lambda *arrays: None)
     kinds = inspect.Parameter
     found = {p.kind for p in signature.parameters.values()}
-    if kinds.VAR_KEYWORD not in found:
-        settings = {key: settings[key] for key in settings if key in signature.parameters}
     said = {key: value for key, value in settings.items() if isinstance(value, str)
             and value in NAMES["roles"] and key in signature.parameters and not meaning_of(key)}
-    settings = {key: value for key, value in settings.items() if key not in said}
+    settings = {key: value for key, value in settings.items() if key not in said and (
+        key in signature.parameters or kinds.VAR_KEYWORD in found)}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
     if len(parameters) < 3 and kinds.VAR_POSITIONAL in found:

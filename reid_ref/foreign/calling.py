@@ -1,13 +1,13 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
 import builtins
+import importlib
 import random
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         errors: list[BaseException] = []
         plans = [plan, plan._replace(given=BY_PLACE)][:1 + (plan.given == BY_PLACE[:5])]
         attempts = ((given, as_tensors, None) for as_tensors in (False, True)
-                    if not as_tensors or find_spec("torch") for given in plans)
+                    if not as_tensors or _has_torch() for given in plans)
         for attempt in [known[k]] if k in known else attempts:
             given, as_tensors, order = attempt
             try:
@@ -81,6 +81,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                              remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
         raise furthest
     return ask, f"called as {words}{kind}", plans
+
+
+def _has_torch() -> bool:
+    with suppress(Exception):  # whatever a broken one raises
+        return bool(importlib.import_module("torch"))
+    return False
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:

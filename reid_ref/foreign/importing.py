@@ -109,32 +109,21 @@ def load_functions(spec: str) -> tuple[list[Any], str]:
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:
-    """Yield the ways to import a module or a file, each with what is told of it."""
+    """Yield the ways to import a module or a file, each with what is told of it.
+
+    What a file imports is looked for in its own folder first, and last in those above it.
+    """
     file = Path(module)
     if module.endswith(".py"):
-        yield lambda: (_run_in_repository(file), "")
+        folder, *above = map(str, file.absolute().parents)
+        sys.path[:] = [folder, *sys.path, *(each for each in above if each not in sys.path)]
+        yield lambda: (_run_file("reid_ref_evaluator", file), "")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
         yield lambda: from_source(file, names)
-
-
-def _run_in_repository(file: Path) -> Any:
-    """Run a file; a module that it lacks is looked for in the folders above it."""
-    sys.path.insert(0, str(file.absolute().parent))
-    while True:
-        try:
-            return _run_file("reid_ref_evaluator", file)
-        except ModuleNotFoundError as error:
-            name = str(error.name).partition(".")[0]
-            root = next((str(folder) for folder in file.absolute().parents
-                         if (folder / name).is_dir() or (folder / f"{name}.py").is_file()), "")
-            if not root or root in sys.path[:1]:
-                raise
-            sys.path.insert(0, root)
-            sys.modules.pop(name, None)  # another package of this name, such as utils
 
 
 def _run_file(name: str, file: Path) -> Any:

@@ -319,8 +319,7 @@ class Session:
 
     def _why(self, check: Check, verdict: Verdict) -> list[str]:
         """Return what is wrong, the rule that it follows, and the problem that shows it once."""
-        wrong = [verdict.text or str(verdict.difference)] + (
-            [str(verdict.difference)] if verdict.text and verdict.difference else [])
+        wrong = [str(each) for each in (verdict.text, verdict.difference) if each]
         if self.of_all is None and KEEPS in self.told:
             return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
         for text, rule in self.told.items() if verdict.answers else ():
@@ -341,14 +340,13 @@ class Session:
         queries influence one another."""
         rule, tested, way = self.of_all, self.tested, self.tested.convention
         if rule is None or not all(rule.gives(*pair) for pair in verdict.answers):
+            known = answered(self.pairs)
             base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
-            pairs = answered([(each, tested.answer(each, verdict.form))
-                              for each in [least] if each])
-            rule = mistake_of([*pairs, *verdict.answers, *(
-                pair for pair in answered(self.pairs)
-                if base is self.of_all or base.gives(*pair))], base)
-            pairs = answered(self.pairs)  # what seldom holds elsewhere is no cause
-            if rule and 2 * sum(rule.gives(*pair) for pair in pairs) < len(pairs):
+            shown = [(each, tested.answer(each, verdict.form)) for each in [least] if each]
+            rule = mistake_of([*answered(shown), *verdict.answers, *(
+                pair for pair in known if base is self.of_all or base.gives(*pair))], base)
+            # What seldom holds elsewhere is no cause.
+            if rule and 2 * sum(rule.gives(*pair) for pair in known) < len(known):
                 rule = None
         if rule and not (rule.mistakes or rule.name != way.name):
             rule = None

@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -101,10 +100,7 @@ def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
         arrays = read(folder, name)
         asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
         np.random.seed(0)
-        answer = drawn(asked) if draws else loaded.ask(asked)
-        # APs that are not one per query cannot be compared.
-        return answer if answer.ap is None or len(answer.ap) == len(asked.query) else replace(
-            answer, ap=None)
+        return drawn(asked) if draws else loaded.ask(asked)
     return ask
 
 
@@ -122,17 +118,15 @@ class Child:
         An empty folder that only this user can enter.
     rank, settings
         As for `load_evaluator`.
-    make, options
-        Makes, of the imported evaluator and with options, what serves requests there. Default:
-        asks it about arrays.
+    make
+        Makes of the imported evaluator what serves requests there. Default: asks it about arrays.
     """
 
     def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
                  rank: int | None, settings: Mapping[str, Any],
-                 make: Callable[..., Any] = asking,
-                 options: Mapping[str, Any] | None = None) -> None:
+                 make: Callable[..., Any] | None = None) -> None:
         self._evaluator, self._timeout = evaluator, timeout
-        self._given = rank, dict(settings), make, options or {"folder": Path(folder)}
+        self._given = rank, dict(settings), make or functools.partial(asking, folder=Path(folder))
         self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
@@ -305,15 +299,13 @@ def _last_words(code: int) -> str:
 # ------------------------------------------------------------------ the evaluator's side
 def serve_evaluator(spec: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
-    _end_with(int(parent))
     sys.argv = [spec]
-    _serve(spec, Connection(int(pipe)))
+    _serve(spec, int(parent), Connection(int(pipe)))
 
 
 def _serve_function(function: Any, parent: int, pipe: Connection, not_its: tuple[int, ...],
                     printed: int) -> NoReturn:
     """Serve a function object in a fork."""
-    _end_with(parent)
     os.setsid()
     for descriptor in not_its:
         os.close(descriptor)
@@ -322,25 +314,20 @@ def _serve_function(function: Any, parent: int, pipe: Connection, not_its: tuple
     if torch := sys.modules.get("torch"):
         # Its threads stayed in the parent; with more than one it would wait for them for ever.
         torch.set_num_threads(1)
-    _serve(function, pipe)
+    _serve(function, parent, pipe)
 
 
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent does, which may have been before this call."""
-    with suppress(Exception):  # Linux has it
+def _serve(evaluator: Any, parent: int, pipe: Connection) -> NoReturn:
+    """Import the evaluator at the first request, then answer the others; never return."""
+    with suppress(Exception):  # on Linux it ends when its parent does, perhaps before this call
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(0)
-
-
-def _serve(evaluator: Any, pipe: Connection) -> NoReturn:
-    """Import the evaluator at the first request, then answer the others; never return."""
     process = os.getpid()
 
-    def load(rank: int | None, settings: Mapping[str, Any], make: Callable[..., Any],
-             options: Mapping[str, Any]) -> About:
+    def load(rank: int | None, settings: Mapping[str, Any], make: Callable[..., Any]) -> About:
         loaded = load_evaluator(evaluator, rank, settings)
-        serving.append(make(loaded, **options))
+        serving.append(make(loaded))
         return loaded.about
     serving: list[Callable[..., Any]] = [load]
 

@@ -116,7 +116,7 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
     file = Path(module)
     if module.endswith(".py"):
         folder, *above = map(str, file.absolute().parents)
-        sys.path[:] = [folder, *sys.path, *(each for each in above if each not in sys.path)]
+        sys.path[:] = dict.fromkeys([folder, *sys.path, *above])
         yield lambda: (_run_file("reid_ref_evaluator", file), "")
     else:
         sys.path.insert(0, os.getcwd())

@@ -153,8 +153,8 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
     if convention is not None:
         find_rules(convention)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank, settings, Session, {
-                "convention": convention, "timeout": timeout, "tolerance": tolerance})) as child:
+            closing(Child(evaluator, timeout, folder, max_rank, settings, partial(
+                Session, convention=convention, timeout=timeout, tolerance=tolerance))) as child:
         child.load()
 
         def run(task: str) -> Any:

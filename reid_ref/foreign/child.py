@@ -177,6 +177,7 @@ class Child:
         if self._process is None:
             outcome = self._start()
             if outcome.value is None:
+                self.close()
                 return outcome
         return self._receive(seconds, *message)
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.foreign.meaning import (
-    by_values, first_of, is_rank, named_parts, refuse_part, without_meaning)
+from reid_ref.foreign.meaning import by_values, first_of, is_rank, named_parts, refuse_part
 from reid_ref.foreign.words import as_numbers, describe, short
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
@@ -99,9 +98,12 @@ def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     (0.75, array([0.5]))
     """
     try:
-        parts, told = _of_result(value) or first_of(named_parts(value)), tuple[str, ...]()
-        for name, curve in without_meaning(value).items() if parts and _MEANS >= {*parts} else ():
-            highest = 100 if np.mean(np.asarray(as_numbers(parts.get("mAP", 0)))) > 1.5 else 1
+        named = [*named_parts(value)]
+        parts, told = first_of(named), tuple[str, ...]()
+        others = [(name, curve) for kind, curve, name in named
+                  if kind is None and curve.ndim == 1 < curve.size]
+        for name, curve in others if parts and _MEANS >= {*parts} else ():
+            highest = 100 if np.mean(parts.get("mAP", 0)) > 1.5 else 1
             if is_rank(name) and (
                     np.diff(curve, prepend=0, append=highest * (1 + ROUNDING)) >= 0).all():
                 parts["CMC"] = curve
@@ -149,23 +151,13 @@ def merged(answers: list[Answer]) -> Answer:
     return first
 
 
-def _of_result(value: Any) -> dict[Any, Any] | None:
-    """Return the parts of what has our own names."""
-    if not (hasattr(value, "mAP") and hasattr(value, "cmc")) or isinstance(value, tuple):
-        return None
-    found = {"CMC": value.cmc, "mAP": value.mAP, "mINP": getattr(value, "mINP", None),
-             "AP": getattr(getattr(value, "per_query", None), "ap", getattr(value, "ap", None))}
-    return {name: part for name, part in found.items() if part is not None}
-
-
 #: Fields of `Answer` by what is returned.
 _FIELDS = {"mAP": "mAP", "CMC": "cmc", "AP": "ap", "mINP": "mINP", "INP": "mINP"}
 
 
 def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
-    arrays = {kind: as_numbers(part) for kind, part in parts.items()}
-    raw = {kind: array for kind, array in arrays.items() if array is not None and (
-        array.size or kind == "CMC")}
+    raw = {kind: array for kind, part in parts.items()
+           if (array := as_numbers(part)) is not None and (array.size or kind == "CMC")}
     if "AP" in raw and not raw["AP"].ndim:  # one number by this name is the mean
         raw.setdefault("mAP", raw.pop("AP"))
     mAP, mINP = (None if (part := raw.get(name, raw.get(of))) is None else _mean(part, name)

@@ -4,8 +4,9 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,16 +16,13 @@ from reid_ref.arrays import InputError
 from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
 from reid_ref.foreign.source import StandIn
-from reid_ref.foreign.words import text_of
+from reid_ref.foreign.words import name_of
 
 #: Names and what they mean, by the tables of names.toml.
 NAMES = tables_of("foreign/names.toml")
 PLACES = tuple[str, ...](NAMES["places"])
+BY_PLACE = tuple(("", part) for part in PLACES)
 _WORDS: dict[str, str] = {**NAMES["given"], "rank": str(MAX_RANK)}
-#: What a setting may say that a parameter is, if its name does not.
-ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
-    f"{side}_{column}" for column in ("features", "clothes", "view", "video", "frame")
-    for side in "qg"))
 #: What distances, places and the like say: how far images are.
 _RANKING = frozenset(("distances", "similarity", "q_features", "ranked", "places", "features"))
 
@@ -49,59 +47,59 @@ class Form(NamedTuple):
         """Return an array as it is handed over."""
         expression = self.expression(part)
         torch = importlib.import_module("torch") if "torch" in expression else None
-        return eval(expression.format("array"), {"np": np, "torch": torch, "array": array})
+        made = eval(expression.format("array"), {"np": np, "torch": torch, "array": array})
+        if self.handed is not None:
+            self.handed.append((part, made))
+        return made
 
 
 class Fed(NamedTuple):
-    """What one function is given: by place, by name, and as settings.
+    """What one function is given: each part by the name of a parameter, or "" by its place, and
+    settings.
 
     `optional` has the names with a default; `ordered`: places told what names did not.
     """
 
     function: Callable[..., Any]
-    places: tuple[str, ...]
-    names: Mapping[str, str]
-    optional: frozenset[str]
+    given: tuple[tuple[str, str], ...]
+    optional: frozenset[str] = frozenset()
     settings: Mapping[str, Any] = MappingProxyType({})
     ordered: bool = False
 
     @property
+    def parts(self) -> frozenset[str]:
+        """What it is given."""
+        return frozenset(part for _, part in self.given)
+
+    @property
     def is_square(self) -> bool:
         """Whether it takes one set, which is evaluated against itself."""
-        parts = {*self.places, *self.names.values()}
-        return not any(part[0] == "g" for part in parts) and "ranked" not in parts
+        return not any(part[0] == "g" for part in self.parts) and "ranked" not in self.parts
 
     @property
     def made_up(self) -> list[str]:
         """The names of parameters that are given None, since nothing tells what they are."""
-        return [key for key, part in self.names.items() if part == "nothing"]
+        return [key for key, part in self.given if part == "nothing"]
 
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            value = {"rank": MAX_RANK if rank is None else rank, "nothing": None,
+            value = {"rank": rank or MAX_RANK, "nothing": None,
                      "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
-            return key if key in (value, part) else f"{key}={value}"
-        return ", ".join([*(_WORDS.get(part, part) for part in self.places), *(
-            named(key, part) for key, part in self._given(rank))])
+            return key if key in (value, part) else f"{key}={value}" if key else str(value)
+        return ", ".join(named(*each) for each in self._at(rank))
 
-    def _given(self, rank: int | None) -> list[tuple[str, str]]:
-        """Return the names that are given: a longest rank only if one is asked for, or needed."""
-        return [(key, part) for key, part in self.names.items()
+    def _at(self, rank: int | None) -> list[tuple[str, str]]:
+        """Return what is given: a longest rank only if one is asked for, or needed."""
+        return [(key, part) for key, part in self.given
                 if part != "rank" or rank is not None or key not in self.optional]
 
     def call(self, arrays: Arrays, rank: int | None = None, form: Form = Form()) -> Any:
         """Call it on copies of the arrays, in a form."""
-        def made(part: str) -> Any:
-            value = part_of(part, arrays, rank)
-            if not isinstance(value, np.ndarray):
-                return value
-            made = form.make(part, value)
-            if form.handed is not None:
-                form.handed.append((part, made))
-            return made
-        return self.function(*map(made, self.places), **{
-            key: made(part) for key, part in self._given(rank)}, **self.settings)
+        made = [(key, form.make(part, value) if isinstance(value, np.ndarray) else value)
+                for key, part in self._at(rank) for value in [part_of(part, arrays, rank)]]
+        return self.function(*(value for key, value in made if not key), **{
+            key: value for key, value in made if key}, **self.settings)
 
 
 def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
@@ -126,19 +124,6 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
         raise InputError("", got=f"it takes {column}, and the labels have no {column}"
                          if column != "features" else "it takes features, and there are none")
     return np.array(values, order="C")
-
-
-def wants_tensors(function: Any) -> Iterator[bool]:
-    """Yield whether to hand over tensors: what its annotations tell, or without, then with, if
-    torch can be imported."""
-    with suppress(ValueError, TypeError):
-        if any("Tensor" in str(parameter.annotation) for parameter
-               in inspect.signature(function).parameters.values()):
-            yield True
-            return
-    yield False
-    with suppress(Exception):
-        yield bool(importlib.import_module("torch"))
 
 
 # ------------------------------------------------------------------ names
@@ -168,16 +153,16 @@ def meaning_of(name: str) -> str:
 
 
 def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Parameter],
-              said: Mapping[str, Any], refuse: Callable[..., Any]) -> tuple[dict[str, str], bool]:
-    """Return what each parameter is given, by its name, and whether places told the rest.
+              said: Mapping[str, Any]) -> tuple[dict[str, str], bool | None]:
+    """Return what each parameter is given, by its name, and whether places told the rest; None if
+    nothing does.
 
     A name that is known is never overruled. Places tell the others only where those that are
     known stand in torchreid's order.
     """
     named = {p.name: said.get(p.name) or meaning_of(p.name) for p in parameters}
-    if [p.name for p in parameters[1:3]] == ["query", "gallery"]:
-        return {**named, parameters[0].name: "distances", "query": "query",
-                "gallery": "gallery"}, False
+    if [*named][1:3] == ["query", "gallery"]:
+        return {**named, **dict(zip(named, ("distances", "query", "gallery")))}, False
     for name in named:  # features, if the labels of the same side have its name in theirs
         side = NAMES["side_alone"].get(name.lower(), "")
         if side and any(part == f"{side}_identity" and other.startswith(f"{name}_")
@@ -195,10 +180,9 @@ def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Paramete
             return {**named, **dict.fromkeys(unknown, "nothing")}, False
     free = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY][:len(PLACES)]
     in_order = {p.name: part for p, part in zip(free, PLACES)}
-    if len(free) < 3 or any(part not in ("", "rank", in_order.get(p.name))
-                            for p in needed if (part := named[p.name]) is not None) or any(
-            name not in in_order for name in unknown):
-        refuse(named, unknown)
+    if len(free) < 3 or not {*unknown} <= {*in_order} or any(
+            named[p.name] not in ("", "rank", in_order.get(p.name)) for p in needed):
+        return named, None
     ranks = {name: part for name, part in named.items() if part == "rank"}
     return {**{p.name: part for p, part in zip(free, PLACES)
                if p in needed or part != "rank"}, **ranks}, True
@@ -213,49 +197,50 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     InputError
         Not callable, or its parameters are none that are known.
     """
-    name = name or text_of(getattr(function, "__name__", "the evaluator"))
-    function = as_function(function)
+    name, function = name or name_of(function), as_function(function)
     if not callable(function):
         raise InputError("evaluator", got=f"{name}: expected a function, got "
                          f"{type(function).__name__}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
-        return Fed(function, PLACES, {}, frozenset(), settings)
+        signature = inspect.signature(lambda *arrays: None)
     kinds = inspect.Parameter
     found = {p.kind for p in signature.parameters.values()}
-    if kinds.VAR_KEYWORD not in found:
-        settings = {key: settings[key] for key in settings if key in signature.parameters}
     said = {key: value for key, value in settings.items() if isinstance(value, str)
-            and value in ROLES and key in signature.parameters and not meaning_of(key)}
-    settings = {key: value for key, value in settings.items() if key not in said}
+            and value in NAMES["roles"] and key in signature.parameters and not meaning_of(key)}
+    settings = {key: value for key, value in settings.items() if key not in said and (
+        key in signature.parameters or kinds.VAR_KEYWORD in found)}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
     if len(parameters) < 3 and kinds.VAR_POSITIONAL in found:
-        return Fed(function, PLACES[:5], {}, frozenset(), settings, True)
-
-    def refuse(named: Mapping[str, str], unknown: list[str]) -> None:
-        call = ", ".join(f"{key}={_WORDS.get(part, part) or '?'}" for key, part in named.items()
-                         if part or key in unknown)
-        guess = next(iter(unknown), "")
-        role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
-        raise InputError(
-            "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
-            "q_camids, g_camids), " + (f"understood as ({call})" if any(named.values()) else
-                                       f"or (distances, query, gallery), got one of {signature}"),
-            remedy=f"{guess}: features? then say --setting {guess}={role}"
-            if guess and len(named) > 2 else "an adapter of one line gives it this form")
+        return Fed(function, BY_PLACE[:5], settings=settings, ordered=True)
     needed = [p for p in parameters if p.default is kinds.empty]
-    given, ordered = _meanings(parameters, needed, said, refuse)
+    named, ordered = _meanings(parameters, needed, said)
+    if ordered is None:
+        raise _refusal(name, signature, named, [p.name for p in needed if not named[p.name]])
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
-    others = ("ranked", "similarity") if {*given.values()}.isdisjoint(
+    others = ("ranked", "similarity") if {*named.values()}.isdisjoint(
         ("distances", "similarity")) else ("features", "ranked", "similarity")
-    given = {p.name: given[p.name] for p in parameters if given.get(p.name) and not (
-        p.name in optional and (given[p.name].endswith(others) or not _is_open(p.default)))}
-    first = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY and p.name in given]
-    return Fed(function, tuple(given.pop(key) for key in first), given, optional, settings,
-               ordered)
+    given = tuple((p.name * (p.kind is not kinds.POSITIONAL_ONLY), part) for p in parameters
+                  if (part := named.get(p.name, "")) and not (p.name in optional and (
+                      part.endswith(others) or not _is_open(p.default))))
+    return Fed(function, given, optional, settings, ordered)
+
+
+def _refusal(name: str, signature: inspect.Signature, named: Mapping[str, str],
+             unknown: list[str]) -> InputError:
+    call = ", ".join(f"{key}={_WORDS.get(part, part) or '?'}" for key, part in named.items()
+                     if part or key in unknown)
+    guess = next(iter(unknown), "")
+    role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
+    return InputError(
+        "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
+        "g_camids), " + (f"understood as ({call})" if any(named.values()) else
+                         f"or (distances, query, gallery), got one of {signature}"),
+        remedy=f"{guess}: features? then say --setting {guess}={role}"
+        if guess and len(named) > 2 else "an adapter of one line gives it this form")
 
 
 def as_function(evaluator: Any) -> Any:
@@ -268,14 +253,11 @@ def as_function(evaluator: Any) -> Any:
 
     def evaluate(*values: Any, **named: Any) -> Any:
         made = evaluator() if is_class else evaluator
-        if not is_class and hasattr(made, "reset"):
+        if hasattr(made, "reset"):
             made.reset()
         made.update(*values, **named)
         return made.compute()
-    with suppress(ValueError, TypeError):
-        parameters = [*inspect.signature(evaluator.update).parameters.values()]
-        setattr(evaluate, "__signature__", inspect.Signature(parameters[is_class:]))
-    return evaluate
+    return wraps(partial(evaluator.update, *[None] * is_class))(evaluate)  # it has its signature
 
 
 def _is_open(default: Any) -> bool:

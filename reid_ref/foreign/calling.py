@@ -1,11 +1,12 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
 import builtins
+import importlib
 import random
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -14,9 +15,9 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
-from reid_ref.foreign.arguments import NAMES, PLACES, Fed, Form, fed, wants_tensors
+from reid_ref.foreign.arguments import BY_PLACE, NAMES, Fed, Form, fed
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.words import describe, text_of, their_frames
+from reid_ref.foreign.words import describe, name_of, their_frames
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
 Ask = Callable[..., Answer]
@@ -42,12 +43,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     """
     plans = [fed(function, name, settings) for function in functions]
     for key in settings:
-        if not any(key in plan.settings or key in plan.names for plan in plans):
+        if not any(key in plan.settings or key in dict(plan.given) for plan in plans):
             raise InputError("settings", f"arguments of {name}", key)
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
-    kind = ", our signature" * ("gallery" in plans[0].names.values()) + (
+    kind = ", our signature" * ("gallery" in plans[0].parts) + (
         ", by torchreid's order" * any(plan.ordered for plan in plans))
-    known: dict[int, tuple[bool, int | None, Any]] = {}
+    known: dict[int, tuple[Fed, bool, Any]] = {}
 
     def ask(arrays: Arrays, form: Form = Form()) -> Answer:
         if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
@@ -58,11 +59,11 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         """Call a function: with arrays, then tensors; the error is that which came furthest."""
         errors: list[BaseException] = []
-        counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
-        attempts = ((as_tensors, n_places, None) for as_tensors in wants_tensors(plan.function)
-                    for n_places in counts)
-        for as_tensors, n_places, order in [known[k]] if k in known else attempts:
-            given = plan._replace(places=PLACES[:n_places]) if n_places else plan
+        plans = [plan, plan._replace(given=BY_PLACE)][:1 + (plan.given == BY_PLACE[:5])]
+        attempts = ((given, as_tensors, None) for as_tensors in (False, True)
+                    if not as_tensors or _has_torch() for given in plans)
+        for attempt in [known[k]] if k in known else attempts:
+            given, as_tensors, order = attempt
             try:
                 returned, gone = with_old_names(lambda: given.call(
                     arrays, rank, form._replace(tensors=as_tensors)))
@@ -70,7 +71,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
             except Exception as error:
                 errors.append(error)
                 continue
-            known[k] = as_tensors, n_places, answer.order
+            known[k] = given, as_tensors, answer.order
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         furthest = max(errors, key=_how_far)
@@ -80,6 +81,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                              remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
         raise furthest
     return ask, f"called as {words}{kind}", plans
+
+
+def _has_torch() -> bool:
+    with suppress(Exception):  # whatever a broken one raises
+        return bool(importlib.import_module("torch"))
+    return False
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:
@@ -148,11 +155,6 @@ def with_draws(ask: Ask) -> Ask:
                 answer = replace(answer, drawn=np.array(drawn))
         return answer
     return asking
-
-
-def name_of(function: Any) -> str:
-    """Return the name of a function."""
-    return text_of(getattr(function, "__name__", "the evaluator"))
 
 
 # ------------------------------------------------------------------ names that numpy had

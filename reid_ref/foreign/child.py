@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -34,7 +33,7 @@ from reid_ref.arrays import InputError, warnings_to
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays, from_columns
 from reid_ref.foreign.calling import N_DRAWS, with_draws
-from reid_ref.foreign.importing import About, ImportedEvaluator, check_spec, load_evaluator
+from reid_ref.foreign.importing import About, ImportedEvaluator, load_evaluator
 from reid_ref.foreign.words import describe, text_of
 
 if sys.platform == "win32":
@@ -58,18 +57,17 @@ _LONGEST = 2e6
 #: Seconds for a process to end that has closed its side of the pipe; for processes that a call
 #: forked to end, before its answer counts; between two looks at what is printed.
 _ENDING, _COPIES, _LOOK = 10, 1, .02
-#: Bytes that are read of what is printed before anything else is looked at.
-_AT_ONCE = 2**20
+#: Bytes that are read of what is printed before anything else is looked at: a pipe full.
+_AT_ONCE = 2**16
 #: Bytes of a message: answers have some numbers a query.
 _MOST = 2**28
-SPOILED = "its process spoiled the pipe through which it answers"
-TWICE = ("it gave two answers for one request: it forked, and both processes returned; let the "
-         "copy end with os._exit")
+_TWICE = ("it gave two answers for one request: it forked, and both processes returned; let "
+          "the copy end with os._exit")
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
-_PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
+_PROGRAM = ("import sys; sys.path[:] = sys.argv[4:]; "
             "from reid_ref.foreign.child import serve_evaluator; "
-            "serve_evaluator(*sys.argv[1:5])")
+            "serve_evaluator(*sys.argv[1:4])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
            **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
@@ -78,15 +76,14 @@ _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
 class Outcome(NamedTuple):
     """What a request gave or how it failed, with what was printed and warned on the way.
 
-    `ended`: no message came, `hung`: none came in time, or what is no single answer, so that it
-    is not asked again about parts of the request.
+    `hung`: no message came in time, or what is no single answer, so that it is not asked again
+    about parts of the request.
     """
 
     value: Any = None
     failure: str = ""
     printed: str = ""
     warned: tuple[str, ...] = ()
-    ended: bool = False
     hung: bool = False
 
 
@@ -103,10 +100,7 @@ def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
         arrays = read(folder, name)
         asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
         np.random.seed(0)
-        answer = drawn(asked) if draws else loaded.ask(asked)
-        # APs that are not one per query cannot be compared.
-        return answer if answer.ap is None or len(answer.ap) == len(asked.query) else replace(
-            answer, ap=None)
+        return drawn(asked) if draws else loaded.ask(asked)
     return ask
 
 
@@ -124,19 +118,15 @@ class Child:
         An empty folder that only this user can enter.
     rank, settings
         As for `load_evaluator`.
-    make, options
-        Makes, of the imported evaluator and with options, what serves requests there. Default:
-        asks it about arrays.
+    make
+        Makes of the imported evaluator what serves requests there. Default: asks it about arrays.
     """
 
     def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
                  rank: int | None, settings: Mapping[str, Any],
-                 make: Callable[..., Any] = asking,
-                 options: Mapping[str, Any] | None = None) -> None:
-        if isinstance(evaluator, str):
-            check_spec(evaluator)
+                 make: Callable[..., Any] | None = None) -> None:
         self._evaluator, self._timeout = evaluator, timeout
-        self._given = rank, dict(settings), make, options or {"folder": Path(folder)}
+        self._given = rank, dict(settings), make or functools.partial(asking, folder=Path(folder))
         self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
@@ -174,7 +164,7 @@ class Child:
         outcome = self._start()
         if outcome.value is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
-            raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
+            raise InputError("", got=f"{start * (self._process is None)}{outcome.failure}")
         return outcome.value, outcome
 
     def ask(self, name: str, query: int = -1, draws: bool = False) -> Outcome:
@@ -186,11 +176,10 @@ class Child:
         """Let what serves requests there do something."""
         if self._process is None:
             outcome = self._start()
-            if outcome.ended:
+            if outcome.value is None:
+                self.close()
                 return outcome
-        with suppress(OSError):  # it has ended, which is noticed below
-            self._pipe.send(message)
-        return self._receive(seconds)
+        return self._receive(seconds, *message)
 
     def _start(self) -> Outcome:
         """Start the process; return what comes of the import."""
@@ -199,26 +188,24 @@ class Child:
         try:
             if isinstance(self._evaluator, str):
                 self._process = subprocess.Popen(
-                    [sys.executable, "-c", _PROGRAM, self._evaluator, str(self._folder),
-                     str(os.getpid()), str(pipe.fileno()),
-                     *(path for path in sys.path if isinstance(path, str))],
+                    [sys.executable, "-c", _PROGRAM, self._evaluator, str(os.getpid()),
+                     str(pipe.fileno()), *(path for path in sys.path if isinstance(path, str))],
                     stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, **_inheriting(pipe))
             else:
                 self._process = get_context("fork").Process(target=_serve_function, args=(
-                    self._evaluator, self._folder, os.getpid(), pipe,
-                    (self._pipe.fileno(), self._output), printed))
-                _flush()
+                    self._evaluator, os.getpid(), pipe, (self._pipe.fileno(), self._output),
+                    printed))
                 self._process.start()
         finally:
             pipe.close()
             os.close(printed)
-        with suppress(OSError):
-            self._pipe.send(self._given)
-        return self._receive(self._timeout)
+        return self._receive(self._timeout, *self._given)
 
-    def _receive(self, seconds: float) -> Outcome:
-        """Return the next message; if none comes in time, end the process."""
-        received: list[object] = []
+    def _receive(self, seconds: float, *message: Any) -> Outcome:
+        """Send a message and return the next one; if none comes in time, end the process."""
+        with suppress(OSError):  # it has ended, which is noticed below
+            self._pipe.send(message)
+        received: list[Outcome | None] = []
         self._reader = Thread(target=_read_message, args=(self._pipe, received), daemon=True)
         self._reader.start()
         until = time.monotonic() + min(seconds, _LONGEST)
@@ -229,25 +216,19 @@ class Child:
             "timeout waits longer"))
         if outcome is None:
             code = self._exit_code(max(0, min(_ENDING, until - time.monotonic())))
-            outcome = Outcome(failure=SPOILED, hung=True) if code is None else Outcome(
-                failure=_last_words(code))
-        elif not isinstance(outcome, Outcome):
-            outcome = Outcome(failure=SPOILED, hung=True)
-        elif outcome.failure != TWICE and not outcome.hung:
+            outcome = _SPOILED if code is None else Outcome(failure=_last_words(code))
+        elif not outcome.hung:
             return outcome._replace(printed=self._text())
         self.close()
-        return outcome._replace(printed=self._text(), ended=True)
+        return outcome._replace(printed=self._text())
 
     def _take(self) -> bool:
         """Take what is printed out of its pipe, so that printing goes on; keep the beginning."""
-        left = _AT_ONCE
-        while left > 0 and self._output >= 0 and _is_waiting(self._output):
-            text = os.read(self._output, 2**16)
-            if not text:
-                break
-            self._printed += text[:KEPT_TEXT - len(self._printed)]
-            left -= len(text)
-        return left < _AT_ONCE
+        if self._output < 0 or not _is_waiting(self._output):
+            return False
+        text = os.read(self._output, _AT_ONCE)
+        self._printed += text[:KEPT_TEXT - len(self._printed)]
+        return bool(text)
 
     def _text(self) -> str:
         """Return the beginning of what was printed since the last message."""
@@ -284,17 +265,20 @@ class Child:
             self._pipe.close()
 
 
-def _read_message(pipe: Connection, received: list[object]) -> None:
+_SPOILED = Outcome(failure="its process spoiled the pipe through which it answers", hung=True)
+
+
+def _read_message(pipe: Connection, received: list[Outcome | None]) -> None:
     """Append the next message of a pipe; None at its end. It may never be complete."""
     try:
         message = pipe.recv_bytes(_MOST)
     except (EOFError, OSError):
         received.append(None)
         return
-    try:
-        received.append(pickle.loads(message))
-    except Exception:  # what foreign code wrote
-        received.append("")
+    outcome = None
+    with suppress(Exception):  # what foreign code wrote
+        outcome = pickle.loads(message)
+    received.append(outcome if isinstance(outcome, Outcome) else _SPOILED)
 
 
 def _inheriting(pipe: Connection) -> dict[str, Any]:
@@ -314,17 +298,15 @@ def _last_words(code: int) -> str:
 
 
 # ------------------------------------------------------------------ the evaluator's side
-def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
+def serve_evaluator(spec: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
-    _end_with(int(parent))
     sys.argv = [spec]
-    _serve(spec, Path(folder), Connection(int(pipe)))
+    _serve(spec, int(parent), Connection(int(pipe)))
 
 
-def _serve_function(function: Any, folder: Path, parent: int, pipe: Connection,
-                    not_its: tuple[int, ...], printed: int) -> NoReturn:
+def _serve_function(function: Any, parent: int, pipe: Connection, not_its: tuple[int, ...],
+                    printed: int) -> NoReturn:
     """Serve a function object in a fork."""
-    _end_with(parent)
     os.setsid()
     for descriptor in not_its:
         os.close(descriptor)
@@ -333,35 +315,22 @@ def _serve_function(function: Any, folder: Path, parent: int, pipe: Connection,
     if torch := sys.modules.get("torch"):
         # Its threads stayed in the parent; with more than one it would wait for them for ever.
         torch.set_num_threads(1)
-    _serve(function, folder, pipe)
+    _serve(function, parent, pipe)
 
 
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent does, which may have been before this call."""
-    with suppress(Exception):  # Linux has it
+def _serve(evaluator: Any, parent: int, pipe: Connection) -> NoReturn:
+    """Import the evaluator at the first request, then answer the others; never return."""
+    with suppress(Exception):  # on Linux it ends when its parent does, perhaps before this call
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(0)
-
-
-#: One entry for each fork of an evaluator's process by Python.
-_FORKS: list[None] = []
-
-
-def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
-    """Import the evaluator, then answer requests until none comes; never return."""
     process = os.getpid()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_parent=lambda: _FORKS.append(None))
 
-    def answer(work: Callable[[], Any]) -> None:
-        with _waiting_for_copies():
-            outcome = _guarded(work)
-            _flush()
-            if os.getpid() != process:
-                pipe.send(Outcome(failure=TWICE, hung=True))
-                os._exit(0)
-        pipe.send(outcome)
+    def load(rank: int | None, settings: Mapping[str, Any], make: Callable[..., Any]) -> About:
+        loaded = load_evaluator(evaluator, rank, settings)
+        serving.append(make(loaded))
+        return loaded.about
+    serving: list[Callable[..., Any]] = [load]
 
     try:
         gc.freeze()  # what the parent left behind is not for this process to finish
@@ -369,18 +338,15 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash prints its place
-        rank, settings, make, options = pipe.recv()
-        serve: Callable[..., Any] | None = None
-
-        def load() -> About:
-            nonlocal serve
-            loaded = load_evaluator(evaluator, rank, settings)
-            serve = make(loaded, **options)
-            return loaded.about
-
-        answer(load)
-        while serve is not None:
-            answer(functools.partial(serve, *pipe.recv()))
+        while True:
+            request = pipe.recv()
+            with _waiting_for_copies():
+                outcome = _guarded(functools.partial(serving[-1], *request))
+                _flush()
+                if os.getpid() != process:
+                    pipe.send(Outcome(failure=_TWICE, hung=True))
+                    os._exit(0)
+            pipe.send(outcome)
     finally:
         os._exit(0)
 
@@ -389,15 +355,13 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
 def _waiting_for_copies() -> Iterator[None]:
     """Wait a moment for the processes that were forked meanwhile: one may return, too."""
     pipe, copies = os.pipe()  # a fork has `copies` open until it ends, another program has not
-    before = len(_FORKS)
     try:
         yield
     finally:
         os.close(copies)
-        if len(_FORKS) > before:
-            until = time.monotonic() + _COPIES
-            while time.monotonic() < until and not _is_waiting(pipe):
-                time.sleep(_LOOK)
+        until = time.monotonic() + _COPIES * hasattr(os, "fork")
+        while time.monotonic() < until and not _is_waiting(pipe):
+            time.sleep(_LOOK)
         os.close(pipe)
 
 

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from operator import attrgetter
@@ -19,9 +18,9 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.foreign.arguments import Fed
 from reid_ref.foreign.arrays import MAX_RANK
-from reid_ref.foreign.calling import Ask, ask_functions, name_of, needs, with_old_names
+from reid_ref.foreign.calling import Ask, ask_functions, needs, with_old_names
 from reid_ref.foreign.source import from_source
-from reid_ref.foreign.words import describe
+from reid_ref.foreign.words import describe, name_of
 
 
 class About(NamedTuple):
@@ -91,58 +90,40 @@ def load_functions(spec: str) -> tuple[list[Any], str]:
     module, _, functions = spec.rpartition(":")
     names = [name.strip() for name in functions.split(",")]
     failures = list[BaseException]()
-    for way in _ways(module, names):
-        try:
-            with _arguments(spec):
+    before, sys.argv = sys.argv, [spec]  # scripts may read theirs when they are imported
+    try:
+        for way in _ways(module, names):
+            try:
                 (target, told), gone = with_old_names(way)
-            return ([attrgetter(name)(target) for name in names],
-                    "".join([told, *(f"; {needs(name)}" for name in gone)]))
-        except BaseException as error:
-            failures.append(error)
-            if isinstance(error, (SyntaxError, KeyboardInterrupt)):
-                break
+                return ([attrgetter(name)(target) for name in names],
+                        "".join([told, *(f"; {needs(name)}" for name in gone)]))
+            except BaseException as error:
+                failures.append(error)
+                if isinstance(error, (SyntaxError, KeyboardInterrupt)):
+                    break
+    finally:
+        sys.argv = before
     causes = [failures[0], *(each for each in failures[-1:] if type(each) is LookupError)]
     raise InputError("evaluator", got=f"{spec} cannot be imported: "
                      f"{'; '.join(map(describe, causes))}") from None
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:
-    """Yield the ways to import a module or a file, each with what is told of it."""
+    """Yield the ways to import a module or a file, each with what is told of it.
+
+    What a file imports is looked for in its own folder first, and last in those above it.
+    """
     file = Path(module)
     if module.endswith(".py"):
-        yield lambda: (_run_in_repository(file), "")
+        folder, *above = map(str, file.absolute().parents)
+        sys.path[:] = dict.fromkeys([folder, *sys.path, *above])
+        yield lambda: (_run_file("reid_ref_evaluator", file), "")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
         yield lambda: from_source(file, names)
-
-
-@contextmanager
-def _arguments(spec: str) -> Iterator[None]:
-    """Hide the arguments of this program from scripts that read theirs when imported."""
-    before, sys.argv = sys.argv, [spec]
-    try:
-        yield
-    finally:
-        sys.argv = before
-
-
-def _run_in_repository(file: Path) -> Any:
-    """Run a file; a module that it lacks is looked for in the folders above it."""
-    sys.path.insert(0, str(file.absolute().parent))
-    while True:
-        try:
-            return _run_file("reid_ref_evaluator", file)
-        except ModuleNotFoundError as error:
-            name = str(error.name).partition(".")[0]
-            root = next((str(folder) for folder in file.absolute().parents
-                         if (folder / name).is_dir() or (folder / f"{name}.py").is_file()), "")
-            if not root or root in sys.path[:1]:
-                raise
-            sys.path.insert(0, root)
-            sys.modules.pop(name, None)  # another package of this name, such as utils
 
 
 def _run_file(name: str, file: Path) -> Any:
@@ -165,10 +146,16 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 
 
 def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
+    """Load rank.py by itself: its package counts as absent."""
     version = ""
     try:
         version = metadata.version(name)
-        rank = _rank_file(name)
+        spec = importlib.util.find_spec(name)
+        folder = list(spec and spec.submodule_search_locations or ())[0]
+        places = [Path(folder, place) for place in TOOLBOXES[name]]
+        file = next(filter(Path.is_file, places), places[0])
+        sys.modules[name] = None  # type: ignore[assignment]  # and so is its Cython
+        rank = _run_file(f"reid_ref_{name}_rank", file)
     except BaseException as error:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
                          f"{describe(error)}" if version else f"{name} is not installed",
@@ -177,14 +164,3 @@ def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
                   "loaded by itself; use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
     return about, [function], " (its loader drops such images)"
-
-
-def _rank_file(package: str) -> Any:
-    """Load rank.py by itself: its package counts as absent, and so does its Cython."""
-    spec = importlib.util.find_spec(package)
-    folder = list(spec and spec.submodule_search_locations or ())[0]
-    file = next(filter(Path.is_file, (Path(folder, place) for place in TOOLBOXES[package])), None)
-    if file is None:
-        raise ImportError(f"no {' or '.join(TOOLBOXES[package])} in {package}")
-    sys.modules[package] = None  # type: ignore[assignment]
-    return _run_file(f"reid_ref_{package}_rank", file)

@@ -18,42 +18,27 @@ from reid_ref.foreign.words import as_numbers, short
 def _members(value: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         yield from value.items()
+    elif hasattr(value, "mAP") and hasattr(value, "cmc") and not isinstance(value, tuple):
+        # Our own names, be they of properties.
+        yield from ((name, getattr(value, name, None)) for name in ("cmc", "mAP", "mINP"))
+        yield "AP", getattr(getattr(value, "per_query", value), "ap", None)
     elif is_dataclass(value) and not isinstance(value, type):
         yield from ((each.name, getattr(value, each.name)) for each in fields(value))
     elif hasattr(value, "_asdict"):
         yield from value._asdict().items()
-    elif hasattr(value, "__dict__") and as_numbers_or_none(value) is None:
+    elif hasattr(value, "__dict__") and as_numbers(value) is None:
         yield from ((name, part) for name, part in vars(value).items() if name[0] != "_")
 
 
-def as_numbers_or_none(value: Any) -> npt.NDArray[Any] | None:
-    """Return numbers as an array, or None where looking at them fails."""
-    try:
-        return as_numbers(value)
-    except Exception:
-        return None
-
-
-def named_parts(value: Any, parent: str = "") -> Iterator[tuple[Any, Any]]:
-    """Yield what a name tells of each number, with the number: "mAP", ("Rank", 5) and so on."""
+def named_parts(value: Any,
+                parent: str = "") -> Iterator[tuple[Any, npt.NDArray[Any], str]]:
+    """Yield what a name tells of numbers, "mAP", ("Rank", 5) and so on or None, with the numbers
+    and the name."""
     for name, part in _members(value):
-        kind = meaning(name, parent)
         if isinstance(part, Mapping) or is_dataclass(part):
             yield from named_parts(part, str(name))
-        elif kind is not None and as_numbers_or_none(part) is not None:
-            yield kind, part
-
-
-def without_meaning(value: Any) -> dict[str, npt.NDArray[Any]]:
-    """Return the vectors of numbers whose names tell nothing."""
-    found: dict[str, npt.NDArray[Any]] = {}
-    for name, part in _members(value):
-        vector = None if isinstance(part, Mapping) else as_numbers_or_none(part)
-        if isinstance(part, Mapping):
-            found.update(without_meaning(part))
-        elif meaning(name) is None and vector is not None and vector.ndim == 1 < vector.size:
-            found[str(name)] = vector
-    return found
+        elif (numbers := as_numbers(part)) is not None:
+            yield meaning(name, parent), numbers, str(name)
 
 
 def is_rank(name: str) -> bool:
@@ -61,13 +46,12 @@ def is_rank(name: str) -> bool:
     return name.lower() in ("rank", "ranks")
 
 
-def first_of(named: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+def first_of(named: Iterable[tuple[Any, npt.NDArray[Any], str]]) -> dict[Any, npt.NDArray[Any]]:
     """Return the first part of each kind, one of vectors and numbers if there is any."""
-    found: dict[Any, Any] = {}
-    for kind, part in named:
-        before = as_numbers_or_none(found.get(kind))
-        if before is None or before.ndim > 1:
-            found[kind] = part
+    found: dict[Any, npt.NDArray[Any]] = {}
+    for kind, numbers, _ in named:
+        if kind is not None and (kind not in found or found[kind].ndim > 1):
+            found[kind] = numbers
     return found
 
 
@@ -98,7 +82,7 @@ def by_values(value: Any, function: str,
     `order`: what numbers without names were at the call before.
     """
     if not isinstance(value, (tuple, list)) or isinstance(value, list) and len(value) > 6:
-        number = as_numbers_or_none(value)
+        number = as_numbers(value)
         if number is None or number.ndim > 1 or not number.size:
             return {}, ()
         kind = _alone(number, function)
@@ -107,9 +91,9 @@ def by_values(value: Any, function: str,
     parts = list(value)
     if maps := [part for part in parts if isinstance(part, Mapping)]:
         means = {"mAP": part for part in parts if not isinstance(part, Mapping)
-                 and (number := as_numbers_or_none(part)) is not None and not number.ndim}
+                 and (number := as_numbers(part)) is not None and not number.ndim}
         return {**means, **first_of(named_parts(maps[0], "cmc"))}, ()
-    sizes = [getattr(as_numbers_or_none(part), "ndim", None) for part in parts]
+    sizes = [getattr(as_numbers(part), "ndim", None) for part in parts]
     if len(parts) < 2 or sizes[0] is None:
         return refuse_part(parts[0], "cmc", 1) if len(parts) > 1 else ({}, ())
     if sizes[0] == 0 and 1 in sizes[1:2]:
@@ -128,7 +112,7 @@ def _curve_first(parts: list[Any]) -> dict[Any, Any]:
     """Return (cmc, mAP, ...) or (all_cmc, all_AP, all_INP): the order of ReID code."""
     cmc, second = _checked(parts[0], "cmc", 1), _checked(parts[1], "mAP", 0, 1)
     found: dict[Any, Any] = {"CMC": cmc, "AP" if second.ndim else "mAP": parts[1]}
-    third = as_numbers_or_none(parts[2]) if len(parts) > 2 else None
+    third = as_numbers(parts[2]) if len(parts) > 2 else None
     if third is None or third.ndim > 1 or not third.size or third.dtype.kind not in "fiu":
         return found
     mean, mAP = float(np.mean(third)), float(np.mean(second))
@@ -143,10 +127,7 @@ def _curve_first(parts: list[Any]) -> dict[Any, Any]:
 def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
     array = as_numbers(part)
     if array is None or array.ndim not in dimensions:
-        # What numpy makes of it is told if it has a shape.
-        made = np.asarray(part) if array is None and not isinstance(part, (str, list)) else part
-        refuse_part(made if isinstance(made, np.ndarray) and made.ndim else part, name,
-                    *dimensions)
+        refuse_part(part, name, *dimensions)
     if not array.size and name == "mAP":
         raise InputError("", got=f"its {name} is an empty vector")
     return array

@@ -36,17 +36,16 @@ class StandIn:
     #: Or it would be a sequence without an end.
     __iter__ = None
 
-    def __getitem__(self, key: Any) -> StandIn:
+    def __getitem__(self, _: Any) -> StandIn:
         return self
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, *_: Any) -> None:
         return None
 
     def __enter__(self) -> StandIn:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    __exit__ = __setitem__
 
     def __str__(self) -> str:
         return ""

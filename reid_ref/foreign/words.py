@@ -37,6 +37,11 @@ def text_of(value: Any, length: int = 300, form: Callable[[Any], str] = str) -> 
         return "(its message cannot be read)"
 
 
+def name_of(function: Any) -> str:
+    """Return the name of a function."""
+    return text_of(getattr(function, "__name__", "the evaluator"))
+
+
 def shorten(text: str, length: int = 300) -> str:
     """Return text as one printable line of at most `length` characters."""
     line = visible(" ".join(text[:20 * length].split()))
@@ -51,13 +56,14 @@ def short(value: Any) -> str:
 
 
 def as_numbers(value: Any) -> npt.NDArray[Any] | None:
-    """Return numbers as an array, a tensor's too; None if they are none."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
+    """Return numbers as an array, a tensor's too; None if they are none, or cannot be read."""
     if isinstance(value, (str, bytes)) or value is None:
         return None
-    array = np.asarray(value)
-    if array.size and array.dtype.kind == "O" and all(
-            hasattr(each, "__float__") for each in array.flat):  # fractions, decimals, ...
-        array = array.astype(np.float64)
+    try:
+        array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+        if array.size and array.dtype.kind == "O" and all(
+                hasattr(each, "__float__") for each in array.flat):  # fractions, decimals, ...
+            array = array.astype(np.float64)
+    except Exception:
+        return None
     return array if array.dtype.kind in "fiub" else None

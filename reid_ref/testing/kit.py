@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
@@ -93,48 +93,9 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
     >>> report.passed, report.rule
     (True, 'torchreid')
     """
-    return report_of("", session(
-        evaluator, convention=convention, junk=junk, except_=except_, max_rank=max_rank,
-        tolerance=tolerance, timeout=timeout, settings=settings))
-
-
-def session(evaluator: Any, *, convention: str | Convention | None, junk: bool | None = None,
-            except_: Mapping[str, str] = MappingProxyType({}),
-            **options: Any) -> Callable[..., Any]:
-    """Return what does one task after another with an evaluator, for `report_of`.
-
-    The name of a check gives its `CheckResult`; "checks" the evaluator's name, the rule and the
-    names of its checks; "rule" the rule that is followed, and how the evaluator was called.
-
-    Parameters
-    ----------
-    evaluator, convention, junk, except_
-        As for `check_evaluator`.
-    options
-        As for `subject`.
-    """
-    _refuse_unknown(except_)
-    done: list[CheckResult] = []
-
-    @cache
-    def start() -> tuple[Subject, Rules]:
-        return claimed_or_found(subject(evaluator, convention, **options), convention is not None,
-                                junk)
-
-    def run(task: str, alone: bool = False) -> Any:
-        tested, rules = start()
-        if task == "checks":
-            return tested.name, tested.convention.name, [
-                check.name for check in checks_of(tested.convention, rules.junk)]
-        if task == "rule":
-            return (rule_name(tested, done, rules), how_called(tested),
-                    "" if convention else unlike(tested.convention))
-        if alone:
-            rules.told.clear()
-            rules.causes.clear()
-        done.append(check_one(tested, CHECKS[task], rules, except_))
-        return done[-1]
-    return run
+    return report_of("", Session(
+        evaluator, convention, junk, except_, max_rank=max_rank, tolerance=tolerance,
+        timeout=timeout, settings=settings))
 
 
 def report_of(name: str, run: Callable[[str], Any],
@@ -192,8 +153,8 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
     if convention is not None:
         find_rules(convention)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank, settings, session, {
-                "convention": convention, "timeout": timeout, "tolerance": tolerance})) as child:
+            closing(Child(evaluator, timeout, folder, max_rank, settings, partial(
+                Session, convention=convention, timeout=timeout, tolerance=tolerance))) as child:
         child.load()
 
         def run(task: str) -> Any:
@@ -207,19 +168,20 @@ def checkers(convention: str | Convention, *, junk: bool | None, except_: Mappin
              **options: Any) -> dict[str, Callable[..., None]]:
     """Return what a test calls with an evaluator, by check: it raises `AssertionError` on failure.
     """
-    _refuse_unknown(except_)
-    sessions: dict[tuple[int, str], Callable[..., Any]] = {}  # the last one, which they share
+    sessions: dict[tuple[int, str], Session] = {}  # the last one, which they share
 
     def check(name: str, evaluator: Any, /, **settings: Any) -> None:
         __tracebackhide__ = True
         key = id(evaluator), repr(settings)
         if key not in sessions:
             sessions.clear()
-            sessions[key] = session(evaluator, convention=convention, junk=junk, except_=except_,
-                                    settings=settings, **options)
-        outcome = sessions[key](name, alone=True)
+            sessions[key] = Session(evaluator, convention, junk, except_, settings=settings,
+                                    **options)
+        sessions[key].told.clear()
+        outcome = sessions[key](name)
         if outcome.status != "passed":
             raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
+    _refuse_unknown(except_)
     return {each.name: partial(check, each.name)
             for each in checks_of(find_rules(convention)[0], junk)}
 
@@ -229,36 +191,12 @@ def _refuse_unknown(except_: Mapping[str, str]) -> None:
         check_choice(name, "except_", CHECKS)
 
 
-def claimed_or_found(tested: Subject, claims: bool, junk: bool | None) -> tuple[Subject, Rules]:
-    """Return it with the rule that it claims, or else follows; and its rules."""
-    if claims:
-        if judge(tested, CHECKS["plain"]).difference and judge(
-                replace(tested, tolerance=SINGLE), CHECKS["plain"]).passed:
-            tested = in_single_precision(tested, SINGLE)
-        return tested, Rules(tested, tested.convention, junk)
-    rules = Rules(tested, None, junk is not False)
-    found = rules.of_all
-    way = found.convention if found else nearest_rule(answered(rules.pairs), tested.tolerance)
-    tested = replace(tested, convention=way)
-    return in_single_precision(tested, found.tolerance if found else 0), rules
-
-
 def in_single_precision(tested: Subject, tolerance: float) -> Subject:
     """Return it with a larger tolerance, if that is what a rule needs; its words tell."""
     if tolerance <= tested.tolerance:
         return tested
     return replace(tested, tolerance=tolerance, words=f"{tested.words}; its numbers differ by "
                    "more than double precision allows, so they are compared in single precision")
-
-
-def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
-    """Return the claimed rule if its numbers were those, or the rule that was found."""
-    numbers = [check for check in checks if CHECKS[check.name].of_rule
-               and check.status != "error" and not check.message.startswith(NOT_ASKED)]
-    if numbers and all(check.status == "passed" for check in numbers):
-        return tested.convention.name
-    found = rules.of_all
-    return found and (str(found) if found.mistakes else found.name)
 
 
 def how_called(tested: Subject) -> str:
@@ -273,114 +211,158 @@ def how_called(tested: Subject) -> str:
     return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])
 
 
-# ------------------------------------------------------------------ one check
+# ------------------------------------------------------------------ an evaluator, task by task
 #: Largest smallest problem that is printed: images of the gallery, or queries.
 _PRINTED = 12
+_NO_CAUSE = "no rule, choice or mistake that was tried gives these numbers"
 
 
-class Rules:
-    """The answers that tell rules apart, and what gives them, which is looked for once.
+class Session:
+    """One evaluator, of which one thing after another is asked, for `report_of`.
 
-    `told`: what was told already; `causes`: the rules and mistakes among it.
+    The name of a check gives its `CheckResult`; "checks" the evaluator's name, the rule and the
+    names of its checks; "rule" the rule that is followed, and how the evaluator was called.
+
+    Parameters
+    ----------
+    evaluator, convention, junk, except_
+        As for `check_evaluator`.
+    options
+        As for `subject`.
     """
 
-    def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:
-        self._tested, self._claimed, self.junk = tested, claimed, junk
-        self.told: set[str] = set()
-        self.causes: list[FoundRule] = []
+    def __init__(self, evaluator: Any, convention: str | Convention | None = None,
+                 junk: bool | None = None,
+                 except_: Mapping[str, str] = MappingProxyType({}), **options: Any) -> None:
+        _refuse_unknown(except_)
+        self._subject = partial(subject, evaluator, convention, **options)
+        self._claims, self._except = convention is not None, except_
+        self._junk = junk if self._claims else junk is not False
+        self._done: list[CheckResult] = []
+        #: What was told already, with the rule and the mistake if it is one.
+        self.told: dict[str, FoundRule | None] = {}
+
+    def __call__(self, task: str) -> Any:
+        tested = self.tested
+        if task == "checks":
+            return tested.name, tested.convention.name, [
+                check.name for check in checks_of(tested.convention, self._junk)]
+        if task == "rule":
+            return (self._rule_name(), how_called(tested),
+                    "" if self._claims else unlike(tested.convention))
+        self._done.append(self._check(CHECKS[task]))
+        return self._done[-1]
+
+    @cached_property
+    def _asked_first(self) -> Subject:
+        """The evaluator by the rule that it claims, or else by any."""
+        tested, plain = self._subject(), CHECKS["plain"]
+        if self._claims and judge(tested, plain).difference and judge(
+                replace(tested, tolerance=SINGLE), plain).passed:
+            return in_single_precision(tested, SINGLE)
+        return tested
+
+    @cached_property
+    def tested(self) -> Subject:
+        """The evaluator by the rule that it claims, or else follows."""
+        first = self._asked_first
+        if self._claims:
+            return first
+        found = self.of_all
+        way = found.convention if found else nearest_rule(answered(self.pairs), first.tolerance)
+        return in_single_precision(replace(first, convention=way), found.tolerance if found else 0)
 
     @cached_property
     def pairs(self) -> Asked:
         """The problems that tell rules apart, with the answers, or what was raised."""
-        return self._asked(self._tested.convention)
+        return self._asked(self._asked_first.convention)
 
     @cached_property
     def of_all(self) -> FoundRule | None:
         """The rule that is followed, on cameras of any kind or on those of SYSU-MM01."""
+        first = self._asked_first
         return rule_of(
-            self.pairs, [self._claimed] if self._claimed else [], self._tested.tolerance,
-            lambda: [] if self._tested.square else answered(
-                self._asked(CONVENTIONS["sysu-mm01"])))
+            self.pairs, [first.convention] * self._claims, first.tolerance,
+            lambda: [] if first.square else answered(self._asked(CONVENTIONS["sysu-mm01"])))
 
     def _asked(self, convention: Convention) -> Asked:
-        square = self._tested.square
-        checks = checks_of(convention, self.junk)
-        return [(arrays, self._tested.answer(arrays)) for check in checks
-                if check.of_rule and not (square and check.takes_sides)
-                for arrays in check.problems(convention, square)]
+        first = self._asked_first
+        return [(arrays, first.answer(arrays)) for check in checks_of(convention, self._junk)
+                if check.of_rule and not (first.square and check.takes_sides)
+                for arrays in check.problems(convention, first.square)]
 
+    def _rule_name(self) -> str | None:
+        """Return the claimed rule if its numbers were those, or the rule that was found."""
+        numbers = [check for check in self._done if CHECKS[check.name].of_rule
+                   and check.status != "error" and not check.message.startswith(NOT_ASKED)]
+        if numbers and all(check.status == "passed" for check in numbers):
+            return self.tested.convention.name
+        found = self.of_all
+        return found and (str(found) if found.mistakes else found.name)
 
-def check_one(tested: Subject, check: Check, rules: Rules,
-              except_: Mapping[str, str] = MappingProxyType({})) -> CheckResult:
-    """Return what came of one check, with the least problem that shows a failure.
-
-    `except_`: known deviations, with reasons.
-    """
-    verdict = judge(tested, check)
-    if check.name in except_:
-        if verdict.passed:
+    def _check(self, check: Check) -> CheckResult:
+        """Return what came of one check, with the least problem that shows a failure."""
+        verdict, known = judge(self.tested, check), self._except.get(check.name)
+        if known is not None and verdict.passed:
             return CheckResult(check.name, "failed", "it does not deviate any more: take it out "
-                               f"of except_ ({except_[check.name]})")
-        return CheckResult(check.name, "passed", f"deviates, as is known: {except_[check.name]}")
-    if verdict.passed:
-        return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
-    if verdict.error:
-        shown = [AS_ABOVE] if verdict.error in rules.told else _shown(
-            tested, check, verdict)[0]
-        rules.told.add(verdict.error)
-        return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
-    return CheckResult(check.name, "failed", "\n".join(_why(tested, check, verdict, rules)))
+                               f"of except_ ({known})")
+        if known is not None:
+            return CheckResult(check.name, "passed", f"deviates, as is known: {known}")
+        if verdict.passed:
+            return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
+        if verdict.error:
+            shown = [AS_ABOVE] if verdict.error in self.told else _shown(
+                self.tested, check, verdict)[0]
+            self.told[verdict.error] = None
+            return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
+        return CheckResult(check.name, "failed", "\n".join(self._why(check, verdict)))
 
+    def _why(self, check: Check, verdict: Verdict) -> list[str]:
+        """Return what is wrong, the rule that it follows, and the problem that shows it once."""
+        wrong = [str(each) for each in (verdict.text, verdict.difference) if each]
+        if self.of_all is None and KEEPS in self.told:
+            return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
+        for text, rule in self.told.items() if verdict.answers else ():
+            if rule and all(rule.gives(*pair) for pair in verdict.answers):
+                return [*wrong, f"{AS_ABOVE}: {text}"]
+        shown, least = _shown(self.tested, check, verdict)
+        told, cause = ("", None) if verdict.text and not verdict.answers or shown == [KEEPS] or (
+            verdict.difference is not None and verdict.difference.is_percent) else (
+                self._cause(verdict, least))
+        if told and told in self.told:
+            return [*wrong, f"{AS_ABOVE}: {told}"]
+        if told or shown:
+            self.told[told or shown[-1]] = cause
+        return [*wrong, *shown, *[told] * bool(told)]
 
-def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[str]:
-    """Return what is wrong, the rule that it follows, and the problem that shows it once."""
-    wrong = [verdict.text or str(verdict.difference)] + (
-        [str(verdict.difference)] if verdict.text and verdict.difference else [])
-    if rules.of_all is None and KEEPS in rules.told:
-        return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
-    for cause in rules.causes if verdict.answers else ():
-        if all(cause.gives(*pair) for pair in verdict.answers):
-            return [*wrong, f"{AS_ABOVE}: it follows {cause}"]
-    shown, least = _shown(tested, check, verdict)
-    told = "" if verdict.text and not verdict.answers or shown == [KEEPS] or (
-        verdict.difference is not None and verdict.difference.is_percent) else (
-            _cause(tested, verdict, rules, least))
-    if told and told in rules.told:
-        return [*wrong, f"{AS_ABOVE}: {told}"]
-    rules.told.update([told or shown[-1]] if told or shown else [])
-    return [*wrong, *shown, *[told] * bool(told)]
-
-
-_NO_CAUSE = "no rule, choice or mistake that was tried gives these numbers"
-
-
-def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None) -> str:
-    """Return the rule, or the rule and the mistake, that a failed check follows; or whether
-    queries influence one another."""
-    rule, way = rules.of_all, tested.convention
-    if rule is None or not all(rule.gives(*pair) for pair in verdict.answers):
-        base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
-        pairs = answered([(each, tested.answer(each, verdict.form)) for each in [least] if each])
-        rule = mistake_of([*pairs, *verdict.answers, *(
-            pair for pair in answered(rules.pairs) if base is rules.of_all or base.gives(*pair))],
-            base)
-        pairs = answered(rules.pairs)  # what seldom holds elsewhere is no cause
-        if rule and 2 * sum(rule.gives(*pair) for pair in pairs) < len(pairs):
+    def _cause(self, verdict: Verdict, least: Arrays | None) -> tuple[str, FoundRule | None]:
+        """Return the rule, or the rule and the mistake, that a failed check follows; or whether
+        queries influence one another."""
+        rule, tested, way = self.of_all, self.tested, self.tested.convention
+        if rule is None or not all(rule.gives(*pair) for pair in verdict.answers):
+            known = answered(self.pairs)
+            base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
+            shown = [(each, tested.answer(each, verdict.form)) for each in [least] if each]
+            rule = mistake_of([*answered(shown), *verdict.answers, *(
+                pair for pair in known if base is self.of_all or base.gives(*pair))], base)
+            # What seldom holds elsewhere is no cause.
+            if rule and 2 * sum(rule.gives(*pair) for pair in known) < len(known):
+                rule = None
+        if rule and not (rule.mistakes or rule.name != way.name):
             rule = None
-    if rule and not (rule.mistakes or rule.name != way.name):
-        rule = None
-    if (rule is None or "follows no rule" in rule.words) and least is not None and (
-            1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
-                k, k + 1))], verdict.form).passed for k in range(len(least.query))):
-        return f"it is the rule's number {NEARNESS[2]}" if verdict.difference and abs(
-            verdict.difference.theirs - verdict.difference.ours) <= SINGLE else INFLUENCE
-    if rule:
-        rules.causes.append(rule)
-        return f"it follows {rule}"
-    return f"elsewhere it follows {rules.of_all}" if rules.of_all and (
-        rules.of_all.name != way.name) else _NO_CAUSE
+        if (rule is None or "follows no rule" in rule.words) and least is not None and (
+                1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
+                    k, k + 1))], verdict.form).passed for k in range(len(least.query))):
+            return f"it is the rule's number {NEARNESS[2]}" if verdict.difference and abs(
+                verdict.difference.theirs - verdict.difference.ours
+            ) <= SINGLE else INFLUENCE, None
+        if rule:
+            return f"it follows {rule}", rule
+        return f"elsewhere it follows {self.of_all}" if self.of_all and (
+            self.of_all.name != way.name) else _NO_CAUSE, None
 
 
+# ------------------------------------------------------------------ what shows a failure
 def _shown(tested: Subject, check: Check,
            verdict: Verdict) -> tuple[list[str], Arrays | None]:
     """Return what shows a failure and what the rule makes of it, and the smallest problem.
@@ -415,10 +397,9 @@ def _shown(tested: Subject, check: Check,
 def _shows(check: Check, verdict: Verdict) -> Callable[[Subject, Arrays], bool]:
     """Return what tells whether a problem shows the same error, or the same difference."""
     def kind(verdict: Verdict) -> tuple[str, bool]:
-        name = verdict.difference.name if verdict.difference else ""
-        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0]
-                or re.split(r"\d", verdict.text)[0],
-                bool(verdict.difference and np.isnan(verdict.difference.ours)))
+        wrong = verdict.difference
+        words = verdict.error or (wrong.name if wrong else verdict.text)
+        return re.split(r"[-:\d]", words)[0], bool(wrong and np.isnan(wrong.ours))
 
     def shows(tested: Subject, arrays: Arrays) -> bool:
         again = JUDGES[check.judge](tested, [arrays])

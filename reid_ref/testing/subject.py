@@ -92,8 +92,7 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
                      find_rules(convention or DEFAULT)[0],
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in loaded.plans),
-                     frozenset(part for plan in loaded.plans for part in (
-                         *plan.places, *plan.names.values())), loaded.again)
+                     frozenset().union(*(plan.parts for plan in loaded.plans)), loaded.again)
     answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested

@@ -353,7 +353,7 @@ def test_an_evaluator_whose_parent_has_already_ended(tmp_path):
     other = subprocess.Popen(["true"])
     other.wait()
     code = ("from reid_ref.foreign.child import serve_evaluator\n"
-            f"serve_evaluator('hang.py:f', '.', '{other.pid}', '0')")
+            f"serve_evaluator('hang.py:f', '{other.pid}', '0')")
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=30)
 
 

@@ -14,7 +14,7 @@ from reid_ref.foreign.arguments import fed
 from reid_ref.foreign.importing import load_functions
 from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS
-from reid_ref.testing.kit import Rules
+from reid_ref.testing.kit import Session
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.nightly import cases
@@ -25,7 +25,7 @@ LOOP = evaluator(junk="kept")
 
 def rule_of(function, **settings):
     """Return the name of the rule that is found, and what is told of it."""
-    rule = Rules(subject(function, settings=settings), None, True).of_all
+    rule = Session(function, settings=settings).of_all
     return rule and f"{rule.name}; {rule.words}"
 
 
@@ -96,7 +96,8 @@ def test_settings_are_not_fed():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, *, gallery_junk_pids=frozenset({-1}),
                  exclude_same_pid_camid=True, ids=()):
         return distmat
-    assert [*fed(evaluate).names] == ["distmat", "q_pids", "g_pids", "q_camids", "g_camids"]
+    assert [name for name, _ in fed(evaluate).given] == [
+        "distmat", "q_pids", "g_pids", "q_camids", "g_camids"]
 
 
 def test_settings_go_to_the_functions_that_take_them():

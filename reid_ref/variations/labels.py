@@ -43,19 +43,6 @@ def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
     return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
 
 
-def whole_batches(size: int, data: ResultFile) -> ResultFile:
-    """Leave out the last queries, which fill no batch."""
-    kept = np.arange(len(data.query)) < len(data.query) // size * size
-    return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
-
-
-def first_queries(data: ResultFile) -> ResultFile:
-    """Keep the first query of each identity."""
-    first = np.zeros(len(data.query), np.bool_)
-    first[np.unique(data.query.identity, return_index=True)[1]] = True
-    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
-
-
 def renumbered(data: ResultFile) -> ResultFile:
     """Number the identities of each side from 0, as if the other were not there; -1 stays."""
     def anew(side: Labels) -> Labels:
@@ -119,7 +106,7 @@ def needs_cameras(data: ResultFile) -> str:
 
 def needs_rest(size: int) -> Callable[[ResultFile], str]:
     """Return what tells why not, if whole batches leave out no queries, or all."""
-    return lambda data: needs_part(data) or f"{len(data.query):,} queries in batches of {size}" * (
+    return lambda data: f"{len(data.query):,} queries in batches of {size}" * (
         len(data.query) // size * size in (0, len(data.query)))
 
 

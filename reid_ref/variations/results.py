@@ -4,12 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, read_only
+from reid_ref.arrays import Doubles, Integers, Mask, read_only
 from reid_ref.measures import MEASURES, Measure
 from reid_ref.metrics import (
     average_precision_step, average_precision_trapezoid, mean_over_good, unmatched_as_nan)
+from reid_ref.ranking import good_ranks
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
+from reid_ref.result.parts import PerQuery
 
 
 def interpolated(ranks: GoodRanks) -> Doubles:
@@ -109,6 +111,34 @@ def over_drawn(result: Result) -> Result:
     """
     mean = np.sum(np.diff(result.cmc, prepend=0) / np.arange(1, len(result.cmc) + 1))
     return _with_values(result, np.where(result.per_query.matched, mean, np.nan))
+
+
+def whole_batches(size: int, identity: Integers) -> Mask:
+    """Return which queries are not the last ones, which fill no batch."""
+    return np.arange(len(identity)) < len(identity) // size * size
+
+
+def first_of_identity(identity: Integers) -> Mask:
+    """Return which queries are the first of their identity."""
+    first = np.zeros(len(identity), np.bool_)
+    first[np.unique(identity, return_index=True)[1]] = True
+    return first
+
+
+def of_queries(chosen: Callable[[Integers], Mask]) -> Callable[[Result], Result]:
+    """Return what keeps some queries, by their identities; CMC is of first matches."""
+    def changed(result: Result) -> Result:
+        mask, old = chosen(result.per_query.identity), result.per_query
+        per_query = PerQuery(words=old.words, values={
+            name: values[mask] for name, values in old.values.items()}, **{
+            name: getattr(old, name)[mask[:len(getattr(old, name))]] for name in (
+                "first_match", "n_good", "n_junk", "status", "identity", "camera")})
+        ranks = good_ranks.of_queries(result.ranks, mask)
+        kept = replace(result, per_query=per_query, ranks=ranks, counts=replace(
+            result.counts, query=len(ranks.found)))
+        cut = result.convention.cut_off(good_ranks.of_queries(ranks, kept._loaded))
+        return replace(kept, cmc=result.convention.curve_of_ranks(cut, len(result.cmc)))
+    return changed
 
 
 def _with_values(result: Result, ap: Doubles) -> Result:

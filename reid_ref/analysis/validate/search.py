@@ -228,6 +228,7 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
         base = replace(every[name], rankings=(ways[name].way.features,))
         chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
                    and not (other.rank or other.data or other.rankings)
+                   and other.name not in trials.left_out
                    and other.kind != base.kind and {name, other.name} not in tried]
     for group in passes_of(chains_that_apply(data, chains)[0]):
         _try(trials, data, group, conventions, How(max_memory=max_memory))

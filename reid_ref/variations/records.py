@@ -40,10 +40,6 @@ def _one_image(cameras: bool, length: int = 1) -> Choices:
         "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
-def _counts_matches(convention: Convention) -> bool:
-    return convention.curve.of_rows is None
-
-
 _JUNK, _ZERO = labels.needs_label(JUNK), labels.needs_label(DISTRACTOR)
 _TABLES = tables_of("variations/records.toml")
 
@@ -82,9 +78,8 @@ _RECORDS = [
             result=results.over_drawn),
     _record("junk-places", result=results.with_ap(None), choices=lambda convention: (
         {"top_k": 1, "cut": "before-ignoring"} if convention.top_k is None else None)),
-    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size), conventions=_counts_matches,
-              result=results.of_queries(partial(results.whole_batches, size)))
-      for size in BATCHES),
+    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size), result=results.of_queries(
+        partial(results.whole_batches, size))) for size in BATCHES),
     _record("exchanged", lacks=labels.needs_askers, data=labels.exchanged),
     _of_features("all-as-both", change=labels.all_as_both),
     _record("without-junk", lacks=_JUNK, choices=_without_junk),
@@ -110,8 +105,7 @@ _RECORDS = [
             each.replace(SAME_CAMERA[0], "same camera") for each in convention.ignored)}),
     *(_record("map-at-{0}", length, lacks=labels.needs_more(length),
               result=results.with_ap(partial(results.at_most, length))) for length in CUTS),
-    _record("first-queries", conventions=_counts_matches,
-            result=results.of_queries(results.first_of_identity)),
+    _record("first-queries", result=results.of_queries(results.first_of_identity)),
     _record("renumbered", data=labels.renumbered),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),

@@ -11,7 +11,6 @@ from reid_ref.metrics import (
 from reid_ref.ranking import good_ranks
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
-from reid_ref.result.parts import PerQuery
 
 
 def interpolated(ranks: GoodRanks) -> Doubles:
@@ -126,18 +125,22 @@ def first_of_identity(identity: Integers) -> Mask:
 
 
 def of_queries(chosen: Callable[[Integers], Mask]) -> Callable[[Result], Result]:
-    """Return what keeps some queries, by their identities; CMC is of first matches."""
+    """Return what keeps some queries, by their identities.
+
+    A curve that needs whole rows is not known of them: NaN.
+    """
     def changed(result: Result) -> Result:
-        mask, old = chosen(result.per_query.identity), result.per_query
-        per_query = PerQuery(words=old.words, values={
-            name: values[mask] for name, values in old.values.items()}, **{
+        old, convention, length = result.per_query, result.convention, len(result.cmc)
+        mask = chosen(old.identity)
+        ranks = good_ranks.of_queries(result.ranks, mask)
+        per_query = replace(old, values={name: each[mask] for name, each in old.values.items()}, **{
             name: getattr(old, name)[mask[:len(getattr(old, name))]] for name in (
                 "first_match", "n_good", "n_junk", "status", "identity", "camera")})
-        ranks = good_ranks.of_queries(result.ranks, mask)
-        kept = replace(result, per_query=per_query, ranks=ranks, counts=replace(
-            result.counts, query=len(ranks.found)))
-        cut = result.convention.cut_off(good_ranks.of_queries(ranks, kept._loaded))
-        return replace(kept, cmc=result.convention.curve_of_ranks(cut, len(result.cmc)))
+        loaded = good_ranks.of_queries(ranks, per_query.status != "not loaded")
+        return replace(result, per_query=per_query, ranks=ranks, counts=replace(
+            result.counts, query=len(ranks.found)), cmc=np.full(length, np.nan)
+            if convention.curve.of_rows else
+            convention.curve_of_ranks(convention.cut_off(loaded), length))
     return changed
 
 

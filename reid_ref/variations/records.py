@@ -53,9 +53,8 @@ def _record(name: str, *parts: object, **functions: Any) -> Variation:
     return Variation(name.format(*parts), words, source, threads, **table, **functions)
 
 
-def _of_features(name: str, *parts: object,
-                 change: Callable[[ResultFile], ResultFile]) -> Variation:
-    return _record(name, *parts, lacks=labels.needs_features, data=change)
+def _of_features(name: str, change: Callable[[ResultFile], ResultFile]) -> Variation:
+    return _record(name, lacks=labels.needs_features, data=change)
 
 
 def _part(name: str, which: int, of: int, word: object, least: int = 2) -> Variation:
@@ -111,12 +110,10 @@ _RECORDS = [
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
         ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),
         ("integer-division", results.in_whole_numbers))),
-    _of_features("centred", change=features.centred),
-    _of_features("centred-together", change=features.centred_together),
-    _of_features("float32-cosine", change=features.in_float32),
-    _of_features("standardised", change=features.standardised),
-    _of_features("square-rooted", change=features.square_rooted),
-    _of_features("signs", change=features.signs),
+    *(_of_features(name, change=change) for name, change in (
+        ("centred", features.centred), ("centred-together", features.centred_together),
+        ("float32-cosine", features.in_float32), ("standardised", features.standardised),
+        ("square-rooted", features.square_rooted), ("signs", features.signs))),
     _record("gallery-means", lacks=lambda data: labels.needs_features(data)
             or labels.needs_cameras(data), data=features.gallery_means),
     _record("identity-mean", result=results.over_identities),

@@ -11,6 +11,7 @@ from reid_ref.metrics import (
 from reid_ref.ranking import good_ranks
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
+from reid_ref.result.parts import fingerprint_of
 
 
 def interpolated(ranks: GoodRanks) -> Doubles:
@@ -133,14 +134,17 @@ def of_queries(chosen: Callable[[Integers], Mask]) -> Callable[[Result], Result]
         old, convention, length = result.per_query, result.convention, len(result.cmc)
         mask = chosen(old.identity)
         ranks = good_ranks.of_queries(result.ranks, mask)
-        per_query = replace(old, values={name: each[mask] for name, each in old.values.items()}, **{
+        values = {name: each[mask] for name, each in old.values.items()}
+        per_query = replace(old, values=values, **{
             name: getattr(old, name)[mask[:len(getattr(old, name))]] for name in (
                 "first_match", "n_good", "n_junk", "status", "identity", "camera")})
         loaded = good_ranks.of_queries(ranks, per_query.status != "not loaded")
-        return replace(result, per_query=per_query, ranks=ranks, counts=replace(
-            result.counts, query=len(ranks.found)), cmc=np.full(length, np.nan)
-            if convention.curve.of_rows else
-            convention.curve_of_ranks(convention.cut_off(loaded), length))
+        cmc = (np.full(length, np.nan) if convention.curve.of_rows else
+               convention.curve_of_ranks(convention.cut_off(loaded), length))
+        return replace(result, cmc=cmc, per_query=per_query, ranks=ranks,
+                       counts=replace(result.counts, query=len(ranks.found)),
+                       fingerprints=result.fingerprints._replace(
+                           query=fingerprint_of(per_query.labels())))
     return changed
 
 

@@ -1,5 +1,4 @@
 """What is done to the images: left out, exchanged, on both sides; and when it can be done."""
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -104,30 +103,22 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
-def needs_rest(size: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if whole batches leave out no queries, or all."""
-    return lambda data: f"{len(data.query):,} queries in batches of {size}" * (
+def needs_rest(size: int, data: ResultFile) -> str:
+    """Return why not, if whole batches leave out no queries, or all."""
+    return f"{len(data.query):,} queries in batches of {size}" * (
         len(data.query) // size * size in (0, len(data.query)))
 
 
-def needs_more(length: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if no identity fills lists of a length: recall is the whole."""
-    def lacks(data: ResultFile) -> str:
-        good = np.isin(data.gallery.identity, data.query.identity)
-        largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
-        return "" if largest > length else f"no identity has more than {length} images"
-    return lacks
+def needs_more(length: int, data: ResultFile) -> str:
+    """Return why not, if no identity fills lists of a length: recall is the whole."""
+    good = np.isin(data.gallery.identity, data.query.identity)
+    largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
+    return "" if largest > length else f"no identity has more than {length} images"
 
 
-def needs_label(label: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if no gallery image has a label."""
-    return lambda data: "" if (data.gallery.identity == label).any() else (
-        f"no image is labelled {label}")
-
-
-def needs_both_labels(data: ResultFile) -> str:
-    """Return why not, if no gallery image is labelled 0, or none -1."""
-    return needs_label(DISTRACTOR)(data) or needs_label(JUNK)(data)
+def needs_label(label: int, data: ResultFile) -> str:
+    """Return why not, if no gallery image has a label."""
+    return "" if (data.gallery.identity == label).any() else f"no image is labelled {label}"
 
 
 def needs_part(data: ResultFile) -> str:
@@ -137,11 +128,11 @@ def needs_part(data: ResultFile) -> str:
 
 def needs_askers(data: ResultFile) -> str:
     """Return why the sides cannot be exchanged."""
-    return needs_part(data) or "no gallery image has a query's identity" * (
+    return "no gallery image has a query's identity" * (
         not np.isin(data.gallery.identity, data.query.identity).any())
 
 
 def needs_multi_query(data: ResultFile) -> str:
     """Return why not, if the file has no multi-query images."""
-    return needs_features(data) or ("" if data.multi_query is not None else
-                                    "the file has no multi-query images (mquery_f)")
+    return "" if data.multi_query is not None else (
+        "the file has no multi-query images (mquery_f)")

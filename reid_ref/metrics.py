@@ -516,9 +516,7 @@ class DistanceRows(NamedTuple):
             good, kept = roles_of(k)
             order = in_order(row, self.ties)
             order = order[kept[order]]
-            is_good = np.zeros(len(row), dtype=bool)
-            is_good[good] = True
-            good_places = np.flatnonzero(is_good[order])
+            good_places = np.flatnonzero(np.isin(order, good))
             if len(good_places):
                 yield k, order, good_places
 

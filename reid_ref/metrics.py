@@ -516,9 +516,7 @@ class DistanceRows(NamedTuple):
             good, kept = roles_of(k)
             order = in_order(row, self.ties)
             order = order[kept[order]]
-            is_good = np.zeros(len(row), dtype=bool)
-            is_good[good] = True
-            good_places = np.flatnonzero(is_good[order])
+            good_places = np.flatnonzero(np.isin(order, good))
             if len(good_places):
                 yield k, order, good_places
 
@@ -592,11 +590,16 @@ def single_gallery_shot(rows: DistanceRows, length: int, *_: Any) -> Doubles:
     """
     identities, code = np.unique(rows.gallery.identity, return_inverse=True)
     curves = np.full((len(rows.query), length), np.nan)
-    for k, kept, good_places in rows.matched():
-        n_good = len(good_places)
-        wrong = np.setdiff1d(np.arange(len(kept)), good_places, assume_unique=True)
-        good_before = np.searchsorted(good_places, wrong)
-        cell = code[kept[wrong]] * (n_good + 1) + good_before
+    roles_of = query_roles(rows.query, rows.gallery, rows.ignored, rows.lists)
+    for k, row in enumerate(rows.distances):
+        good, kept = roles_of(k)
+        good = good[kept[good]]
+        n_good = len(good)
+        if not n_good:
+            continue
+        kept[good] = False
+        wrong = np.flatnonzero(kept)
+        cell = code[wrong] * (n_good + 1) + _good_before(row, good, wrong, rows.ties)
         counts = np.bincount(cell, minlength=len(identities) * (n_good + 1))
         before = np.cumsum(counts.reshape(len(identities), n_good + 1), axis=1)
         ahead = before[(before[:, -1] > 0) & (before[:, -2] > 0)]
@@ -612,6 +615,16 @@ def single_gallery_shot(rows: DistanceRows, length: int, *_: Any) -> Doubles:
             number[:, 1:] += moved
         curves[k] = np.minimum(np.cumsum(number, axis=1).mean(axis=0), 1.0)
     return curves
+
+
+def _good_before(row: Array, good: Integers, wrong: Integers, ties: str) -> Integers:
+    """Return how many good images are before each wrong one; a row is sorted only if these tie."""
+    ordered, values = np.sort(row[good]), row[wrong]
+    before = np.searchsorted(ordered, values)
+    if np.array_equal(before, np.searchsorted(ordered, values, side="right")):
+        return before
+    place = np.argsort(in_order(row, ties))
+    return np.searchsorted(np.sort(place[good]), place[wrong])
 
 
 def single_gallery_shot_draws(rows: DistanceRows, length: int,

@@ -9,7 +9,7 @@ from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR
 from reid_ref.reranking.neighbours import joined_features, pairs_of
-from reid_ref.variations.labels import needs_features, sides_of
+from reid_ref.variations.labels import sides_of
 
 #: How many nearest images, itself included, query expansion averages in fast-reid.
 EXPANDED = 5
@@ -25,26 +25,26 @@ def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]
     return changed
 
 
-def part(which: int, of: int) -> Callable[[ResultFile], ResultFile]:
-    """Return what takes one of several equal parts of each feature, counted from 0."""
-    return both(lambda features: np.ascontiguousarray(np.split(features, of, axis=1)[which]))
+def part(which: int, of: int, data: ResultFile) -> ResultFile:
+    """Take one of several equal parts of each feature, counted from 1."""
+    return both(lambda features: np.ascontiguousarray(
+        np.split(features, of, axis=1)[which - 1]))(data)
 
 
 def needs_parts(of: int, least: int, data: ResultFile) -> str:
     """Return why features have no such parts."""
-    width = 0 if needs_features(data) else data.features("data")[0].shape[1]
-    return needs_features(data) or f"{width} dimensions are not {of} parts" * (
-        width % of != 0 or width < least)
+    width: int = data.features("data")[0].shape[1]
+    return f"{width} dimensions are not {of} parts" * (width % of != 0 or width < least)
 
 
-def parts_normalised(of: int) -> Callable[[ResultFile], ResultFile]:
-    """Return what divides each of several equal parts of a feature by its own 2-norm."""
+def parts_normalised(of: int, data: ResultFile) -> ResultFile:
+    """Divide each of several equal parts of a feature by its own 2-norm."""
     def normalised(features: Array) -> Array:
         parts = features.reshape(len(features), of, -1)
         norms = np.linalg.norm(parts, axis=2, keepdims=True)
         return np.asarray(parts / np.maximum(norms, np.finfo(norms.dtype).tiny)).reshape(
             features.shape)
-    return both(normalised)
+    return both(normalised)(data)
 
 
 def expanded(data: ResultFile) -> ResultFile:

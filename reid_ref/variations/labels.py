@@ -1,5 +1,4 @@
 """What is done to the images: left out, exchanged, on both sides; and when it can be done."""
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,19 +40,6 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
 def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
     """Add a number to the cameras of the queries alone."""
     return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
-
-
-def whole_batches(size: int, data: ResultFile) -> ResultFile:
-    """Leave out the last queries, which fill no batch."""
-    kept = np.arange(len(data.query)) < len(data.query) // size * size
-    return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
-
-
-def first_queries(data: ResultFile) -> ResultFile:
-    """Keep the first query of each identity."""
-    first = np.zeros(len(data.query), np.bool_)
-    first[np.unique(data.query.identity, return_index=True)[1]] = True
-    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
 def renumbered(column: str, data: ResultFile) -> ResultFile:
@@ -118,30 +104,22 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
-def needs_rest(size: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if whole batches leave out no queries, or all."""
-    return lambda data: needs_part(data) or f"{len(data.query):,} queries in batches of {size}" * (
+def needs_rest(size: int, data: ResultFile) -> str:
+    """Return why not, if whole batches leave out no queries, or all."""
+    return f"{len(data.query):,} queries in batches of {size}" * (
         len(data.query) // size * size in (0, len(data.query)))
 
 
-def needs_more(length: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if no identity fills lists of a length: recall is the whole."""
-    def lacks(data: ResultFile) -> str:
-        good = np.isin(data.gallery.identity, data.query.identity)
-        largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
-        return "" if largest > length else f"no identity has more than {length} images"
-    return lacks
+def needs_more(length: int, data: ResultFile) -> str:
+    """Return why not, if no identity fills lists of a length: recall is the whole."""
+    good = np.isin(data.gallery.identity, data.query.identity)
+    largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
+    return "" if largest > length else f"no identity has more than {length} images"
 
 
-def needs_label(label: int) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if no gallery image has a label."""
-    return lambda data: "" if (data.gallery.identity == label).any() else (
-        f"no image is labelled {label}")
-
-
-def needs_both_labels(data: ResultFile) -> str:
-    """Return why not, if no gallery image is labelled 0, or none -1."""
-    return needs_label(DISTRACTOR)(data) or needs_label(JUNK)(data)
+def needs_label(label: int, data: ResultFile) -> str:
+    """Return why not, if no gallery image has a label."""
+    return "" if (data.gallery.identity == label).any() else f"no image is labelled {label}"
 
 
 def needs_part(data: ResultFile) -> str:
@@ -151,11 +129,11 @@ def needs_part(data: ResultFile) -> str:
 
 def needs_askers(data: ResultFile) -> str:
     """Return why the sides cannot be exchanged."""
-    return needs_part(data) or "no gallery image has a query's identity" * (
+    return "no gallery image has a query's identity" * (
         not np.isin(data.gallery.identity, data.query.identity).any())
 
 
 def needs_multi_query(data: ResultFile) -> str:
     """Return why not, if the file has no multi-query images."""
-    return needs_features(data) or ("" if data.multi_query is not None else
-                                    "the file has no multi-query images (mquery_f)")
+    return "" if data.multi_query is not None else (
+        "the file has no multi-query images (mquery_f)")

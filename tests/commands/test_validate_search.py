@@ -83,6 +83,25 @@ def test_variations_are_tried_in_the_order_of_their_threads():
         name for name, record in VARIATIONS.items() if not record.lacks(made())}
 
 
+def test_what_ignores_no_camera_has_no_way_without_cameras():
+    chains = [(VARIATIONS["other-cameras"],)]
+    ways = [way for ways in quiet(lambda: list(outcomes_of(made(), chains, [
+        CONVENTIONS["simpleir"], CONVENTIONS["matlab"]], reid_ref.evaluation.how.How())))
+        for way in ways]
+    assert {way.convention.name for way in ways} == {"matlab"}
+
+
+def test_a_part_of_the_queries_is_what_an_evaluation_of_them_gives():
+    data, rows = made(), np.arange(32)
+    assert len(data.query) > 32
+    part = replace(data, query=data.query[rows], query_features=data.query_features[rows])
+    walk = quiet(reid_ref.explain, data, "torchreid", "batches-of-32", metric="cosine")
+    own = evaluated(part, metric="cosine")
+    assert np.array_equal(walk.end.cmc, own.cmc) and walk.end.mAP == own.mAP
+    assert walk.end.mINP == own.mINP and walk.end.fingerprints.query == own.fingerprints.query
+    assert walk.most_moved() == []
+
+
 # ---------------------------------------------------------------- what it is worth
 
 @pytest.mark.parametrize("places", [1, 2])

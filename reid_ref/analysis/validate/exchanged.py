@@ -53,12 +53,11 @@ def exchanged_numbers(figure: Figure, numbers: Mapping[Way, Mapping[str, float]]
     points = set()
     for errors, (way, measured) in product((False, True), numbers.items()):
         values = {name: 1 - value if errors else value for name, value in measured.items()}
-        fits = [[name for name, value in values.items() if agreement(value, digits) == "rounded"]
-                for digits in printed.values()]
         for names in permutations(values, len(printed)):
             if errors or names != tuple(printed):
                 points.add(tuple(values[name] for name in names))
-                if all(name in fit for name, fit in zip(names, fits, strict=True)):
+                if all(agreement(values[name], digits) == "rounded"
+                       for name, digits in zip(names, printed.values(), strict=True)):
                     found.setdefault((errors, names), []).append(way)
     if not found:
         return None

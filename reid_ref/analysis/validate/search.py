@@ -160,7 +160,6 @@ class Trials:
     tried: list[_Tried] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     waiting: list[Chain] = field(default_factory=list)
-    order: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def other_than(self, plain: Mapping[tuple[str, str], Mapping[str, float]]) -> Trials:
         """Return those that differ from the numbers of conventions alone.
@@ -195,7 +194,6 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     trials.left_out.update(reasons)
     groups = passes_of(chains)
     trials.waiting[:] = chains
-    trials.order.update((tuple(each.name for each in chain), k) for k, chain in enumerate(chains))
     how = How(max_memory=max_memory, shared=[])
     # Re-ranking takes longest, the longer the more neighbours it needs, and comes last.
     for group in sorted(groups, key=lambda group: max(each.neighbours for each in group[0])):
@@ -228,6 +226,7 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
         base = replace(every[name], rankings=(ways[name].way.features,))
         chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
                    and not (other.rank or other.data or other.rankings)
+                   and other.name not in trials.left_out
                    and other.kind != base.kind and {name, other.name} not in tried]
     for group in passes_of(chains_that_apply(data, chains)[0]):
         _try(trials, data, group, conventions, How(max_memory=max_memory))
@@ -274,10 +273,10 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
     plain : sequence of dict of str to float
         The numbers of conventions alone.
     """
-    printed = figure.numbers()
+    printed, places = figure.numbers(), [*every_variation()]
     found = sorted((way for numbers, way in trials.tried if all(
         agreement(numbers[name], digits) == "rounded" for name, digits in printed.items())),
-        key=lambda way: trials.order.get(way.variations, len(trials.order)))
+        key=lambda way: (len(way.variations), [*map(places.index, way.variations)]))
     names = {way.variations for way in found}
     ways = tuple(way for way in found if not any(  # a found one, and one that changes nothing
         {*fewer} < {*way.variations} for fewer in names))
@@ -300,27 +299,21 @@ def _nearest(trials: Trials, figure: Figure, points: Doubles,
     Galleries of one image, which are tried where mAP is above Rank-1, are near enough within two
     standard deviations of a draw.
     """
-    bases = sorted(plain, key=lambda base: _difference(base, figure))
-    ways = sorted(trials.tried, key=lambda each: _difference(each.numbers, figure))
-    if not ways or not bases:
+    def off(each: _Tried) -> float:
+        return _difference(each.numbers, figure)
+    if not trials.tried or not plain:
         return None
-    reach, printed = _difference(bases[0], figure), figure.numbers()
-    centres = [[100 * bases[0][name] for name in printed], [*map(float, printed.values())]]
-
-    def near(each: _Tried) -> Nearest:
-        off = _difference(each.numbers, figure)
-        return Nearest(each.way, off, max(share_near(
-            100 * points, np.array(centre), off, around) for centre, around in zip(
-                centres, (min(reach, AROUND), AROUND), strict=True)))
-    records = every_variation()
-    drawn = [each for each in ways if records[each.way.variations[0]].kind == "draws"]
-    if drawn and 3 * _difference(drawn[0].numbers, figure) <= min(
-            reach, 600 * _deviation(drawn[0].way)):
-        return near(drawn[0])
-    if reach <= MOVED or not 3 * _difference(ways[0].numbers, figure) <= min(reach, 3 * AROUND):
+    base = min(plain, key=lambda base: _difference(base, figure))
+    reach, printed, records = _difference(base, figure), figure.numbers(), every_variation()
+    drawn = [each for each in trials.tried if records[each.way.variations[0]].kind == "draws"
+             and off(each) <= min(reach / 3, 200 * _deviation(each.way))]
+    nearest = min(drawn or trials.tried, key=off)
+    if not drawn and (reach <= MOVED or 3 * off(nearest) > min(reach, 3 * AROUND)):
         return None
-    nearest = near(ways[0])
-    return nearest if nearest.accidents <= DOUBTS else None
+    centres = [[100 * base[name] for name in printed], [*map(float, printed.values())]]
+    share = max(share_near(100 * points, np.array(centre), off(nearest), around)
+                for centre, around in zip(centres, (min(reach, AROUND), AROUND), strict=True))
+    return Nearest(nearest.way, off(nearest), share) if drawn or share <= DOUBTS else None
 
 
 def _deviation(way: FoundWay) -> float:

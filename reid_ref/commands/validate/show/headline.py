@@ -4,7 +4,7 @@ from itertools import groupby
 
 from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
-from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, DOUBTS, FoundWay
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, DOUBTS, MOVED, FoundWay
 from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.published import hit_counts, nearest
 from reid_ref.protocols.record import Given
@@ -23,6 +23,7 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
     if answer.reproduced:
         steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
+                         + _others_near(answer) * (answer.by_accident > ACCIDENTS)
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
         if search.n_results == 1:  # by one cause, named by each variation that does the same
@@ -67,6 +68,14 @@ def _share(share: float) -> str:
     text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
     doubt = ", so it may be one" * (share > ACCIDENTS)
     return f"; chance of an accident: {text} percent{doubt}"
+
+
+def _others_near(answer: Validation) -> str:
+    """Return which other convention is as near as features made again would be."""
+    others = {way: one.difference for one in answer.candidates for way in one.ways
+              if one.match in ("truncated", "no") and one.difference <= MOVED}
+    return WORDS["answers"]["also near"].format(
+        name_of(way := best_known(others)), others[way]) if others else ""
 
 
 def name_of(way: Way | FoundWay) -> str:

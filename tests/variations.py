@@ -86,9 +86,16 @@ def with_large_classes(data):
         .2 * features.std() * rng.normal(size=features.shape)).astype(np.float32))
 
 
+def without_a_camera(data):
+    """Queries of which none is on camera 2."""
+    data = narrow(data)
+    camera = np.where(data.query.camera == 2, 3, data.query.camera)
+    return replace(data, query=Labels(data.query.identity, camera))
+
+
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,
          "junk query": with_junk_query, "large classes": with_large_classes,
-         "few images": with_few_images}
+         "few images": with_few_images, "a camera less": without_a_camera}
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from types import MappingProxyType
@@ -57,7 +57,8 @@ class Fed(NamedTuple):
     """What one function is given: each part by the name of a parameter, or "" by its place, and
     settings.
 
-    `optional` has the names with a default; `ordered`: places told what names did not.
+    `optional` has the names with a default; `ordered`: places told what names did not; `ranks`:
+    those of the curve, where an argument lists them.
     """
 
     function: Callable[..., Any]
@@ -65,6 +66,7 @@ class Fed(NamedTuple):
     optional: frozenset[str] = frozenset()
     settings: Mapping[str, Any] = MappingProxyType({})
     ordered: bool = False
+    ranks: Sequence[int] = ()
 
     @property
     def parts(self) -> frozenset[str]:
@@ -221,12 +223,15 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         raise _refusal(name, signature, named, [p.name for p in needed if not named[p.name]])
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
+    at = [value for key, value in [*settings.items(), *((p.name, p.default) for p in parameters)]
+          if isinstance(value, (list, tuple)) and meaning_of(key) == "rank"]
     others = ("ranked", "similarity") if {*named.values()}.isdisjoint(
         ("distances", "similarity")) else ("features", "ranked", "similarity")
     given = tuple((p.name * (p.kind is not kinds.POSITIONAL_ONLY), part) for p in parameters
                   if (part := named.get(p.name, "")) and not (p.name in optional and (
+                      part == "rank" and isinstance(p.default, (list, tuple)) or
                       part.endswith(others) or not _is_open(p.default))))
-    return Fed(function, given, optional, settings, ordered)
+    return Fed(function, given, optional, settings, ordered, at[0] if at else ())
 
 
 def _refusal(name: str, signature: inspect.Signature, named: Mapping[str, str],

@@ -5,6 +5,7 @@ runs it.
 """
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -117,13 +118,17 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
     if module.endswith(".py"):
         folder, *above = map(str, file.absolute().parents)
         sys.path[:] = dict.fromkeys([folder, *sys.path, *above])
-        yield lambda: (_run_file("reid_ref_evaluator", file), "")
+        # A name of its own each time: what is pickled for other processes is looked for by it.
+        yield lambda: (_run_file(f"reid_ref_evaluator_{next(_IMPORTS)}", file), "")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
         yield lambda: from_source(file, names)
+
+
+_IMPORTS = itertools.count()
 
 
 def _run_file(name: str, file: Path) -> Any:

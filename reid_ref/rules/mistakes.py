@@ -99,7 +99,7 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     if "counts 1" in keys:
         ap, inp, n_good = (np.where(n_good == 0, 1, each) for each in (ap, inp, n_good))
     if "not reset" in keys:
-        before = np.maximum.accumulate(np.where(ap > 0, np.arange(len(ap)), -1))
+        before = np.maximum.accumulate(np.where(n_good > 0, np.arange(len(ap)), -1))
         ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
     if "unmatched hit" in keys:
         first = np.where(n_good == 0, 0, first)

@@ -104,6 +104,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
                 named_rules(pairs), pairs, allowed, raised):
             return found
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
+    if all(arrays.query is arrays.gallery for arrays, _ in pairs):
+        bases += [base.replace(ignored=("itself",)) for base in bases]
     near = _by_means(bases, 2, pairs, tolerance)
     return (_changed(near, 2, pairs, tolerance)
             or _but_for_one_choice(
@@ -276,7 +278,8 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     among = [mistake for mistake in MISTAKES if tied or mistake.of != "ties"]
     if answer.mAP is not None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
-        among += mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, rule.tolerance)
+        counted = ap[~np.isnan(ap)]
+        among += mistakes_of_mean(counted, answer.mAP, rule.tolerance) if len(counted) else []
     means = pairs[0][0], without(pairs[0][1], "CMC", "mINP")
     right = fits(means)
     for mistake in among:

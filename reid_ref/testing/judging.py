@@ -137,7 +137,10 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays)
         if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):
             continue
-        nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
+        nearest, farthest = (replace(arrays, distances=np.nan_to_num(arrays.distances, nan=value))
+                             for value in (-1.0, 2 * float(np.nanmax(arrays.distances))))
+        if (verdict := judge_numbers(tested, [farthest])).difference:
+            return verdict  # what is wrong without NaN is not wrong for it
         last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
         if found := tested.wrong(answer, last):
             place = "in no order" if tested.wrong(answer, first) else "the nearest"
@@ -193,7 +196,7 @@ def _first(answer: Answer) -> float | None:
 def judge_form(tested: Subject, problems: list[Arrays], form: str) -> Verdict:
     """Judge labels in another form: the same numbers, or an exception."""
     verdict = judge_numbers(tested, problems[:1], Form(name=form))
-    return Verdict(remark=f"it takes no {form}") if verdict.error else verdict
+    return Verdict(remark=f"it does not take {form}") if verdict.error else verdict
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {

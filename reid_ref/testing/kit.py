@@ -374,7 +374,7 @@ def _shown(tested: Subject, check: Check,
     shows = _shows(check, verdict)
     arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.square)
     if not shows(tested.afresh(), arrays):
-        if not shows(tested.afresh(), verdict.arrays):
+        if JUDGES[check.judge](tested.afresh(), [verdict.arrays]).passed:
             return [KEEPS], None
         arrays, is_least = smallest(
             verdict.arrays, lambda made: shows(tested.afresh(), made), tested.square)

@@ -93,9 +93,19 @@ def without_a_camera(data):
     return replace(data, query=Labels(data.query.identity, camera))
 
 
+def with_copies(data):
+    """A gallery that has the queries."""
+    data = narrow(data)
+    labels = [np.r_[getattr(data.gallery, name), getattr(data.query, name)]
+              for name in ("identity", "camera")]
+    return replace(data, gallery=Labels(*labels), gallery_features=np.r_[
+        data.gallery_features, data.query_features])
+
+
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,
          "junk query": with_junk_query, "large classes": with_large_classes,
-         "few images": with_few_images, "a camera less": without_a_camera}
+         "few images": with_few_images, "a camera less": without_a_camera,
+         "copies": with_copies}
 
 
 @functools.cache

@@ -4,6 +4,7 @@ The walk is the plainest one, query by query and image by image: problems are sm
 """
 import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 
 @np.errstate(all="ignore")
 def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
+    if "square" in keys and len(arrays.query) == len(arrays.gallery):
+        arrays = replace(arrays, distances=arrays.distances.T)
     if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
         arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
     if "ties reversed" in keys:
@@ -101,6 +104,10 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     if "not reset" in keys:
         before = np.maximum.accumulate(np.where(n_good > 0, np.arange(len(ap)), -1))
         ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
+    length = convention.curve_length(gallery.identity, None)
+    if keys & {"unfound last", "unfound first"}:
+        first = np.where((n_good > 0) & (first >= length), (length - 1) * (
+            "unfound last" in keys), first)
     if "unmatched hit" in keys:
         first = np.where(n_good == 0, 0, first)
     every = {"counts 1", "unmatched hit"} & keys or convention.n_in_cmc(np.zeros(1, np.int64))
@@ -112,8 +119,7 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     whole = np.full(len(arrays.query), np.nan)
     whole[rows] = ap
     cmc = _curve(first[counted], n_kept[counted], len(gallery) + 1, weight, keys)
-    return Walked(convention, whole, means[0], means[1],
-                  cmc[:convention.curve_length(gallery.identity, None)])
+    return Walked(convention, whole, means[0], means[1], cmc[:length])
 
 
 def _numbers(keys: Collection[str], of: str) -> list[int]:
@@ -125,7 +131,14 @@ def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> 
     """Return the weight of each query that counts, or None for equal ones."""
     groups = [np.flatnonzero(counted) // size for size in _numbers(keys, "batch ")] + [
         values[counted] for name, values in query.columns().items() if f"by {name}" in keys]
-    weight = n_good[counted] if "by match" in keys else np.zeros(0)
+    weight: Any = n_good[counted] if "by match" in keys else np.zeros(0)
+    n = len(counted)
+    for multiple in _numbers(keys, "padded "):
+        weight = np.bincount(np.arange(n + -n % multiple) % n)[counted]
+    if "last of each" in keys:
+        names = list(zip(*(values[counted] for name, values in query.columns().items()
+                           if name in ("identity", "camera"))))
+        weight = np.array([name not in names[k + 1:] for k, name in enumerate(names)])
     for group in groups:
         _, place, size = np.unique(group, return_inverse=True, return_counts=True)
         weight = 1 / size[place.ravel()]
@@ -158,6 +171,13 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "clip": lambda values, n, side: np.maximum(values, 0),
     "turned": lambda values, n, side: -values,
     "equal": lambda values, n, side: np.zeros_like(values),
+    "text": lambda values, n, side: np.unique(
+        values.astype(np.str_), return_inverse=True)[1].reshape(values.shape),
+    "scaled": lambda values, n, side: values / np.nanmax(values),
+    "exp": lambda values, n, side: -np.exp(-values),
+    "wrapped": lambda values, n, side: np.where(
+        (values == 0) & (values.dtype.kind == "u"), np.inf, values),
+    "digits": lambda values, n, side: [int(str(each)[:n]) for each in values.tolist()],
     "decimals": lambda values, n, side: np.round(values, n),
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "modulo": lambda values, n, side: values % n,
@@ -176,7 +196,8 @@ def _converted(values: Any, of: str, keys: frozenset[str], side: int = 0) -> Any
     for key in keys:
         if key.startswith(f"{of} "):
             how, number = f"{key} 0".split(" ")[1:3]
-            values = _HOW[how](values, int(number), side) if how in _HOW else values.astype(how)
+            values = np.asarray(_HOW[how](values, int(number), side)) if how in _HOW else (
+                values.astype(how))
     return values
 
 
@@ -316,6 +337,10 @@ def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: 
     return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
+#: Mistakes that a rule of steps may have with its trapezoids.
+_TRAPEZOIDS = {"from 0", "hit before", "hit to hit"}
+
+
 def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
     hits, place = (_converted(values, of, keys).astype(float) for values, of in (
@@ -330,11 +355,12 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
         return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
     precision = best if "interpolated" in keys else precision
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
-    if keys & {"hit before", "between hits"}:
-        before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
+    if keys & {"hit before", "between hits", "hit to hit"}:
+        start = precision[hit][0] if "hit to hit" in keys else 1.0
+        before[hit] = np.append(start, precision[hit][:-1])[:hit.sum()]
     if "hit place" in keys:
         before = np.where(place > 1, (hits - 1) / place, 1.0)
-    if AP[convention.ap].has_steps and "from 0" not in keys:
+    if AP[convention.ap].has_steps and not keys & _TRAPEZOIDS:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
     last = hit.sum() - ("lost last" in keys)

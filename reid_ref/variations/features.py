@@ -7,9 +7,9 @@ from reid_ref import distances
 from reid_ref.arrays import Array, blocks_of
 from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR
+from reid_ref.labels import DISTRACTOR, cameras_of
 from reid_ref.reranking.neighbours import joined_features, pairs_of
-from reid_ref.variations.labels import sides_of
+from reid_ref.variations.labels import needs_features, sides_of
 
 #: How many nearest images, itself included, query expansion averages in fast-reid.
 EXPANDED = 5
@@ -70,6 +70,39 @@ def gallery_means(data: ResultFile) -> ResultFile:
     alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
     pooled, labels = pool_frames(rows, replace(gallery, video=alone), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
+
+
+def nearest_of_track(data: ResultFile) -> ResultFile:
+    """Replace gallery images of an identity on a camera by one, as far as the nearest of them.
+
+    Images labelled 0 or -1 stay as they are.
+    """
+    (query, rows), gallery = sides_of(data), data.gallery
+    alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
+    order = np.lexsort(keys := np.stack(
+        [alone, cameras_of(gallery, "a track"), gallery.identity]))
+    starts = np.flatnonzero(np.diff(keys[:, order], prepend=-2).any(axis=0))
+    nearest = [np.minimum.reduceat(distances.distance_matrix(
+        query[each], rows[order], "cosine", True), starts, axis=1)
+        for each in blocks_of(len(query), _ROWS)]
+    return replace(data, query_features=None, gallery_features=None,
+                   gallery=gallery[order[starts]], distances=np.concatenate(nearest))
+
+
+def named_by_rows(data: ResultFile) -> ResultFile:
+    """Name images by their features, so that copies have one name."""
+    query, gallery = (replace(labels, name=np.array([
+        str(hash(row.tobytes())) for row in side])) for labels, side in zip(
+            (data.query, data.gallery), sides_of(data)))
+    return replace(data, query=query, gallery=gallery)
+
+
+def needs_copies(data: ResultFile) -> str:
+    """Return why not, if no gallery image is that of a query."""
+    if lacks := needs_features(data):
+        return lacks
+    query, gallery = ({hash(row.tobytes()) for row in side} for side in sides_of(data))
+    return "" if query & gallery else "no gallery image is that of a query"
 
 
 def centred_together(data: ResultFile) -> ResultFile:

@@ -36,6 +36,8 @@ def _one_image(cameras: bool, length: int, convention: Convention) -> Mapping[st
 #: By the name in the table, what changes of a convention, after what stands for {0}.
 _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "same-camera-kept": lambda convention: {"ignored": convention.without_cameras().ignored},
+    "own-copy": lambda convention: {
+        "ignored": (*convention.without_cameras().ignored, "itself")},
     "matched-queries": lambda convention: {"unmatched": "drop"},
     "matched-in-cmc": lambda convention: {"unmatched": "drop-from-cmc"},
     "one-gallery-image": partial(_one_image, True, 1),

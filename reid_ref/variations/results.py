@@ -6,44 +6,11 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, Mask, read_only
 from reid_ref.measures import MEASURES, Measure
-from reid_ref.metrics import (
-    average_precision_step, average_precision_trapezoid, mean_over_good, unmatched_as_nan)
+from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking import good_ranks
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
 from reid_ref.result.parts import fingerprint_of
-
-
-def interpolated(ranks: GoodRanks) -> Doubles:
-    """Return AP with the best precision at this recall or above (PASCAL VOC since 2010).
-
-    Examples
-    --------
-    Good images at ranks 2 and 3: the precision 2/3 at the second is that of the first, too.
-
-    >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> interpolated(from_lists([[2, 3]])).round(4)
-    array([0.6667])
-    """
-    return mean_over_good(ranks, _best_from_here(ranks))
-
-
-def eleven_points(ranks: GoodRanks) -> Doubles:
-    """Return the mean interpolated precision at recall 0, 0.1, ... 1 (PASCAL VOC 2007).
-
-    Examples
-    --------
-    >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> eleven_points(from_lists([[1, 4]])).round(4)
-    array([0.7727])
-    """
-    best = _best_from_here(ranks)
-    # The i-th good image is the first at the recalls above (i - 1)/n, up to i/n.
-    n_good = np.repeat(ranks.n_good, ranks.found)
-    upto = 10 * ranks.nth // n_good
-    before = np.where(ranks.nth == 1, -1, 10 * (ranks.nth - 1) // n_good)
-    total = np.bincount(ranks.query, weights=(upto - before) * best, minlength=len(ranks.found))
-    return unmatched_as_nan(ranks, total / 11)
 
 
 def in_whole_numbers(ranks: GoodRanks) -> Doubles:
@@ -83,15 +50,6 @@ def at_most(length: int, ranks: GoodRanks) -> Doubles:
     """
     return average_precision_step(replace(
         truncate(ranks, length), n_good=np.minimum(ranks.n_good, length)))
-
-
-def _best_from_here(ranks: GoodRanks) -> Doubles:
-    """Return the largest precision at each good image or a later one of its query."""
-    precision = ranks.nth / ranks.rank
-    # Queries are kept apart by whole numbers, as no precision is above 1.
-    apart = precision - 2.0 * ranks.query
-    best: Doubles = np.maximum.accumulate(apart[::-1])[::-1] + 2.0 * ranks.query
-    return best
 
 
 def with_ap(rule: Callable[[GoodRanks], Doubles] | None) -> Callable[[Result], Result]:

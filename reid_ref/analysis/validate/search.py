@@ -313,7 +313,7 @@ def _nearest(trials: Trials, figure: Figure, points: Doubles,
     centres = [[100 * base[name] for name in printed], [*map(float, printed.values())]]
     share = max(share_near(100 * points, np.array(centre), off(nearest), around)
                 for centre, around in zip(centres, (min(reach, AROUND), AROUND), strict=True))
-    return Nearest(nearest.way, off(nearest), share) if drawn or share <= DOUBTS else None
+    return Nearest(nearest.way, off(nearest), share) if drawn or share <= ACCIDENTS else None
 
 
 def _deviation(way: FoundWay) -> float:

@@ -50,7 +50,8 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
     else:
         yield "answer", ". ".join(_nothing(answer, best))
         nearest = search and search.nearest
-        check = check_of(nearest.way, files) if nearest else f"reid-ref doctor {' '.join(files)}"
+        told = [nearest.way] if nearest else [*search.ways] if search else []
+        check = check_of(told[0], files) if told else f"reid-ref doctor {' '.join(files)}"
     yield "possible", _possible(answer)
     yield from [("check", check)] * bool(check)
 

@@ -173,6 +173,42 @@ def of_full_batches(distmat, q_pids, g_pids, q_camids, g_camids):
     return LOOP(distmat[:n], q_pids[:n], g_pids, q_camids[:n], g_camids)
 
 
+def padded(distmat, q_pids, g_pids, q_camids, g_camids):
+    rows = np.arange(-(-len(q_pids) // 8) * 8) % len(q_pids)
+    return LOOP(distmat[rows], q_pids[rows], g_pids, q_camids[rows], g_camids)
+
+
+def last_of_each(distmat, q_pids, g_pids, q_camids, g_camids):
+    last = {pair: k for k, pair in enumerate(zip(q_pids, q_camids))}
+    rows = sorted(last.values())
+    return LOOP(distmat[rows], q_pids[rows], g_pids, q_camids[rows], g_camids)
+
+
+def clipped_ranks(place):
+    """Return an evaluator whose first matches beyond Rank-50 are at another place."""
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        firsts = [np.flatnonzero(hit[keep])[0] for hit, keep in lists(
+            distmat, q_pids, g_pids, q_camids, g_camids) if hit.any()]
+        firsts = [first if first < 50 else place for first in firsts]
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return np.mean(np.arange(50) >= np.array(firsts)[:, np.newaxis], axis=0), mAP
+    return evaluate
+
+
+def from_hit_to_hit(distmat, q_pids, g_pids, q_camids, g_camids):
+    aps = []
+    for hit, keep in lists(distmat, q_pids, g_pids, q_camids, g_camids):
+        places = np.flatnonzero(hit[keep]) + 1
+        precision = np.arange(1, len(places) + 1) / places
+        aps.append(np.mean((precision + np.append(precision[:1], precision[:-1])) / 2))
+    return {"mAP": np.mean(aps)}
+
+
+def in_text_order(distmat, *labels):
+    return LOOP(np.unique(distmat.astype(str), return_inverse=True)[1].reshape(distmat.shape),
+                *labels)
+
+
 #: The rule, the check, the evaluator, and the words of its mistake.
 MISTAKEN = [
     ("matlab", "plain", of_areas(
@@ -202,6 +238,20 @@ MISTAKEN = [
         (lambda d, q, g, a, b: (d, q, np.roll(g, 1), a, np.roll(b, 1)), "as where places count"),
         (lambda d, q, g, a, b: (d, q, g, np.roll(a, 1), b), "cameras of the queries are shifted"),
         (lambda d, *labels: (np.argsort(d, axis=1), *labels), "ranks are taken for an order"))),
+    ("torchreid-function", "plain", padded, "a multiple of 8, as distributed samplers do"),
+    ("torchreid-function", "late matches", last_of_each, "only the last counts"),
+    ("torchreid-function", "plain", from_hit_to_hit, "trapezoids go from hit to hit"),
+    ("torchreid-function", "late matches", clipped_ranks(49), "counts as found at that rank"),
+    ("torchreid-function", "late matches", clipped_ranks(0), "counts as a hit at Rank-1"),
+    ("torchreid-function", "any distances", in_text_order, "are put in order as text"),
+    ("torchreid-function", "any distances", lambda distmat, *labels: LOOP(
+        -np.exp(-distmat), *labels), "distances become exp(-d)"),
+    ("torchreid-function", "infinite distances", lambda distmat, *labels: LOOP(
+        distmat / distmat.max(), *labels), "are divided by their maximum"),
+    ("torchreid-function", "integer distances", lambda distmat, *labels: LOOP(
+        (-distmat).max() - 1.0 * -distmat, *labels), "distance 0 is the farthest"),
+    ("torchreid-function", "large identities", relabels(lambda pids: np.array([
+        int(str(pid)[:4]) for pid in pids.tolist()])), "only the first digits of identities"),
     ("torchreid-function", "plain", by_mean(lambda ap, pids: np.round(ap, 4).mean()),
      "rounded to 4 decimals before the mean"),
     ("torchreid-function", "label 0", relabels(

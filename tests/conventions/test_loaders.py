@@ -64,6 +64,7 @@ def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
 
 @pytest.mark.parametrize("changes", [
     {"unmatched": "zero"}, {"unmatched": "nan"}, {"unmatched": "drop-from-map"},
+    {"unmatched": "drop-from-cmc"},
     {"ties": "numpy"}, {"ties": "numpy-reversed"}, {"ties": "reversed"}, {"top_k": 3},
     {"cmc_length": "gallery"}, {"cmc_length": "identities"}, {"cmc_length": "shortest"},
     {"junk_match": "never"}, {"ignored": ()}, {"ignored": ("label -1",)},

@@ -134,7 +134,7 @@ def test_a_query_is_unmatched_where_no_list_could_hold_a_match():
 
 # ---------------------------------------------------------------- unknown is not zero
 
-@pytest.mark.parametrize("unmatched", ["zero", "drop", "drop-from-map"])
+@pytest.mark.parametrize("unmatched", ["zero", "drop", "drop-from-map", "drop-from-cmc"])
 def test_inp_after_a_cut_is_unknown(unmatched):
     """In the mean, in groups and in an interval; a query without a match is not unknown."""
     query, gallery = Labels([7, 8, 9], [1] * 3), Labels([7, 8, 7], [2] * 3)
@@ -147,7 +147,7 @@ def test_inp_after_a_cut_is_unknown(unmatched):
     np.testing.assert_array_equal(by_group(result).mINP[:2], [np.nan, .5])
     refused("measure", "mINP", result.interval, "mINP")
     whole = of([[0, 1, 2], [0, 1], [1]])
-    n = 3 if unmatched == "zero" else 2
+    n = 3 if unmatched in ("zero", "drop-from-cmc") else 2
     assert whole.mINP == (2 / 3 + .5) / n == query_values(whole, "mINP").values.sum() / n
 
 

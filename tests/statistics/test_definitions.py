@@ -293,6 +293,7 @@ def test_result():
                   "R@3": ([.5, 1, 0, 0], 4)}),
             ({"unmatched": "drop"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 2)}),
             ({"unmatched": "drop-from-map"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"unmatched": "drop-from-cmc"}, {"mAP": (ap, 4), "Rank-1": ([1, 0, 0, 0], 2)}),
             ({"unmatched": "nan"}, {"Rank-1": ([1, 0, 0, 0], 4)}),
             ({"cmc": "all-shots"}, {"Rank-1": ([.5, 0, 0, 0], 4)}),
             ({"cmc": "all-shots", "unmatched": "drop"}, {"Rank-3": ([1, 1, 0, 0], 2)}),

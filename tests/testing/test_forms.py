@@ -55,6 +55,13 @@ def test_one_set_against_itself_is_the_image_itself():
     assert rule_of(evaluate).startswith("torchreid-function[ignored=itself];")
 
 
+def test_a_curve_at_the_ranks_that_an_argument_lists():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, topk=(1, 5, 10)):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return cmc[np.array(topk) - 1], mAP
+    assert rule_of(evaluate).startswith("torchreid-function;")
+
+
 def test_features_by_the_names_of_the_sides():
     def evaluate(query, query_labels, reference=None, reference_labels=None):
         nothing = np.zeros((len(query), len(reference)), bool)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
+from reid_ref.analysis.doctor.shares import wrong_shares
 from reid_ref.analysis.doctor.sides import norms_of_sides
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import NORMALISED
@@ -17,17 +18,17 @@ def norms(subject: Subject) -> Iterator[Finding]:
     """
     subject.check_unequal()
     subject.check_no_codes()
-    features, named = subject.sample_features, subject.named
+    (query, gallery), named = subject.features_of(subject.values), subject.named
     ranked: dict[str, list[str]] = {} if named else {"euclidean": []}
     for convention in subject.how.conventions if named else ():
         ranked.setdefault(subject.how.scaling(convention), []).append(convention.name)
     ranked.pop(NORMALISED, None)
-    of_sides = list(norms_of_sides(features.query, features.gallery, named)) if ranked else []
+    of_sides = list(norms_of_sides(query, gallery, named)) if ranked else []
     yield from of_sides
     for metric, names in {} if of_sides else ranked.items():
-        shares = features.wrong_shares(metric)
+        shares = wrong_shares(subject.scores_of(metric), subject.scores)
         if shares is not None and (shares.falls or shares.rises and not named):
-            norm = lengths(features.gallery)
+            norm = lengths(gallery)
             yield tell("norms-vary" if named else "norms-vary-by-file", _percent(shares.raw),
                        _percent(shares.normalised), some_names(names) if named else "",
                        **{} if named else {"spread": norm.std() / norm.mean()},

@@ -4,15 +4,9 @@ A pair of a good and a wrong image is wrong where the wrong one is nearer; a tie
 of the two shares is as good for strong models as for weak ones (docs/baselines.md).
 """
 import math
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
-from reid_ref.analysis.doctor.sample import Sample, shares_nearer
-from reid_ref.arrays import Array, Doubles
-from reid_ref.evaluation.how import NORMALISED
-from reid_ref.evaluation.ranked import lengths
+from reid_ref.arrays import Doubles
 
 #: Reported from this ratio of the shares on, either way, ...
 RATIO = 1.2
@@ -48,44 +42,8 @@ class WrongShares(NamedTuple):
         return (self.smaller - self.greater) / math.sqrt(max(changed, 1))
 
 
-@dataclass(frozen=True)
-class SampleFeatures:
-    """The features of a sample.
-
-    Parameters
-    ----------
-    query : array, shape (n, d)
-    gallery : array, shape (m, d)
-    distances : float64, shape (n, m)
-        Minus the cosine.
-    sample : Sample
-    scores : float64, shape (k,)
-        `shares_nearer` of these distances.
-    """
-
-    query: Array
-    gallery: Array
-    distances: Doubles
-    sample: Sample
-    scores: Doubles
-    _raw: dict[str, Doubles] = field(default_factory=dict)
-
-    def scores_of(self, scaling: str) -> Doubles:
-        """Return `shares_nearer` of normalised features, or of raw ones by a metric."""
-        if scaling == NORMALISED:
-            return self.scores
-        if scaling not in self._raw:
-            norms = lengths(self.gallery)
-            raw = norms * self.distances
-            if scaling == "euclidean":
-                raw = norms * norms + 2 * lengths(self.query)[:, np.newaxis] * raw
-            self._raw[scaling] = shares_nearer(raw, self.sample)
-        return self._raw[scaling]
-
-    def wrong_shares(self, metric: str = "euclidean") -> WrongShares | None:
-        """Return both shares, the raw one by "euclidean" or "dot"; None without wrong images."""
-        if not len(self.scores):
-            return None
-        scores = self.scores_of(metric)
-        return WrongShares(1 - float(scores.mean()), 1 - float(self.scores.mean()),
-                           int((scores < self.scores).sum()), int((scores > self.scores).sum()))
+def wrong_shares(raw: Doubles, normalised: Doubles) -> WrongShares | None:
+    """Return both shares from the scores of each query; None without wrong images."""
+    return None if not len(raw) else WrongShares(
+        1 - float(raw.mean()), 1 - float(normalised.mean()), int((raw < normalised).sum()),
+        int((raw > normalised).sum()))

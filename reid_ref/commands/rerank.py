@@ -18,7 +18,7 @@ from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import printed
+from reid_ref.measures import RANKS, printed
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Result, headline, query_values, unit_of_queries
@@ -126,7 +126,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: RerankRequest) -> int:
     length, named = common.cmc_length(request), common.named(request)
-    measures = named or printed(common.ranks(request))
+    measures = named or printed(request.ranks or RANKS)
     convention = common.one_convention(request)
     numbers = _check(request)
     options = confidence.interval_options(request)

@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.doctor import doctor, findings_of_conventions
-from reid_ref.analysis.doctor.shares import WrongShares, wrong_shares
+from reid_ref.analysis.doctor.norms import WrongShares, wrong_shares
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import How
 from tests.cases import save_features

@@ -108,9 +108,9 @@ def standard_error(values: Doubles) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def shares_nearer(distances: Array, sample: Sample) -> Doubles:
-    """Return `share_nearer` of each query that has a wrong image."""
-    shares = shares_of_rows(distances, sample.good, sample.wrong)
+def shares_nearer(distances: Array, good: Array, wrong: Array) -> Doubles:
+    """Return `share_nearer` of each row that has a good and a wrong image."""
+    shares = shares_of_rows(distances, good, wrong)
     return shares[~np.isnan(shares)]
 
 

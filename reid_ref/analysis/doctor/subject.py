@@ -7,8 +7,8 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of
-from reid_ref.analysis.doctor.sample import SAMPLE, Matches, Sample, draw_sample, find_matches
-from reid_ref.analysis.doctor.sample import place_within, shares_nearer, shares_of_rows
+from reid_ref.analysis.doctor.sample import (
+    SAMPLE, Matches, Sample, draw_sample, find_matches, place_within, shares_nearer)
 from reid_ref.arrays import Array, Doubles, Integers
 from reid_ref.datasets.fingerprints import Recognised, recognise
 from reid_ref.evaluation.how import NORMALISED, How
@@ -67,8 +67,7 @@ class Joined(NamedTuple):
 
     def shares(self, first: slice, second: slice) -> Doubles:
         """Return `share_nearer` of the rows that have such pairs."""
-        shares = shares_of_rows(self.distances[first, second], *self.pairs(first, second))
-        return shares[~np.isnan(shares)]
+        return shares_nearer(self.distances[first, second], *self.pairs(first, second))
 
 
 class NotChecked(Exception):
@@ -224,7 +223,7 @@ class Subject:
     @cached_property
     def scores(self) -> Doubles:
         """`shares_nearer` of the sample."""
-        return shares_nearer(self.values.distances, self.sample)
+        return shares_nearer(self.values.distances, self.sample.good, self.sample.wrong)
 
     def scores_of(self, scaling: str) -> Doubles:
         """Return `scores` of normalised features, or of raw ones by "euclidean" or "dot"."""
@@ -234,7 +233,7 @@ class Subject:
         raw = norms * self.values.distances
         if scaling == "euclidean":
             raw = norms * norms + 2 * query[:, np.newaxis] * raw
-        return shares_nearer(raw, self.sample)
+        return shares_nearer(raw, self.sample.good, self.sample.wrong)
 
     def check_no_codes(self) -> None:
         """Leave out what codes of a few different numbers, or words, show by right."""

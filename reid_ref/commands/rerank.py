@@ -48,10 +48,9 @@ def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
              intervals: confidence.Intervals = None, changes: Iterable[str] = ()) -> str:
     """Return one column per result; the first is what the others are compared with."""
     numbers = [headline(result, measures) for result in results.values()]
-    (first, _), *others = results.items()
-    after = dict(others)
+    first, *after = results
     text = named_rows(given)
-    text += [line for result in after.values() for line in _words(result)]
+    text += [line for result in results.values() for line in _words(result)]
     heads = ["percent", first, *(head for name in after for head in (name, "change"))]
     text += ["", *lines(heads, [
         [name, percent(original), *(cell for column in numbers[1:] for cell in (

@@ -112,6 +112,5 @@ def norms_of_sides(query: Array, gallery: Array, ranked_raw: bool) -> Iterator[F
     of_unit = (f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
                f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.") * mixed
     yield tell("norms-of-sides", of_unit, severity="" if ranked_raw else "note", images=n,
-               unit=n_unit,
-               query_norm=float(np.median(norms["query"])),
+               unit=n_unit, query_norm=float(np.median(norms["query"])),
                gallery_norm=float(np.median(norms["gallery"])))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of
+from reid_ref.analysis.doctor.numbers_of_names import numbers_of
 from reid_ref.analysis.doctor.sample import (
     SAMPLE, Matches, Sample, draw_sample, find_matches, place_within, shares_nearer)
 from reid_ref.arrays import Array, Doubles, Integers
@@ -129,8 +129,8 @@ class Subject:
         return recognise(self.query, self.gallery)
 
     @cached_property
-    def numbers_of_names(self) -> NumbersOfNames:
-        """Identity and camera in the images' names."""
+    def numbers_of_names(self) -> dict[str, tuple[Integers, Integers] | None]:
+        """Identity and camera in the images' names, by side; None of names of no known form."""
         return {"query": numbers_of(self.query), "gallery": numbers_of(self.gallery)}
 
     @cached_property
@@ -176,7 +176,7 @@ class Subject:
     @cached_property
     def values(self) -> SampleValues:
         """The values of `sample`."""
-        return self.given().input.sample(self.sample.query, self.sample.image)
+        return self.given().input.sample(*self.sample[:2])
 
     @cached_property
     def of_identities(self) -> Sample:
@@ -186,8 +186,7 @@ class Subject:
     @cached_property
     def values_of_identities(self) -> SampleValues:
         """The values of `of_identities`."""
-        sample = self.of_identities
-        return self.given().input.sample(sample.query, sample.image)
+        return self.given().input.sample(*self.of_identities[:2])
 
     @cached_property
     def joined(self) -> Joined:

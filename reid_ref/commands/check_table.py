@@ -130,7 +130,9 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None,
     doubts, unjudged, unheld = list[str](), list[str](), list[str]()
     curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
-        over = signed if signature is not None else _unsigned(key or dataset, queries)
+        benchmark = key or dataset
+        over = signed if signature is not None else (
+            benchmark, counts_of(benchmark or "") or (() if queries is None else (queries,)))
         for number in (number for curve in curves_of_key for number in curve.values()):
             fault, doubt = _of_number(number, over)
             faults += fault
@@ -182,11 +184,6 @@ def _signed(fields: Mapping[str, str]) -> Counted:
                   and convention.top_k is None
                   and "same identity, same camera" in convention.ignored)
     return key if has_bounds else None, (n_query,) if is_counted else ()
-
-
-def _unsigned(key: str | None, queries: int | None) -> Counted:
-    counts = counts_of(key or "")
-    return key, counts or (() if queries is None else (queries,))
 
 
 def _is_count(number: Number) -> bool:

@@ -15,7 +15,7 @@ from reid_ref.text import named_rows, wrap
 
 
 class Record(NamedTuple):
-    """A convention as JSON has it."""
+    """A convention as JSON has it, and its differences from matlab."""
 
     convention: Convention
     differences: tuple[str, ...]
@@ -25,11 +25,6 @@ class Records(NamedTuple):
     """All conventions as JSON has them, by name."""
 
     conventions: dict[str, Record]
-
-
-def convention_record(convention: Convention) -> Record:
-    """Return a convention, and its differences from matlab."""
-    return Record(convention, tuple(convention.differences))
 
 
 def as_list(conventions: Mapping[str, Convention]) -> str:
@@ -118,9 +113,9 @@ def run(request: ConventionsRequest) -> None:
     if request.name is not None:
         rule = rules_of_protocols().get(request.name)
         convention = rule[0] if rule else find_convention(request.name, "NAME")
-        show_answer(request.format, json=lambda: convention_record(convention),
+        show_answer(request.format, json=lambda: Record(convention, convention.differences),
                     table=lambda: as_page(convention))
     else:
         every = every_convention()
         show_answer(request.format, table=lambda: as_list(every), json=lambda: Records(
-            {name: convention_record(convention) for name, convention in every.items()}))
+            {name: Record(each, each.differences) for name, each in every.items()}))

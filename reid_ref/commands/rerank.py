@@ -18,7 +18,7 @@ from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import printed
+from reid_ref.measures import RANKS, printed
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Result, headline, query_values, unit_of_queries
@@ -48,10 +48,9 @@ def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
              intervals: confidence.Intervals = None, changes: Iterable[str] = ()) -> str:
     """Return one column per result; the first is what the others are compared with."""
     numbers = [headline(result, measures) for result in results.values()]
-    (first, _), *others = results.items()
-    after = dict(others)
+    first, *after = results
     text = named_rows(given)
-    text += [line for result in after.values() for line in _words(result)]
+    text += [line for result in results.values() for line in _words(result)]
     heads = ["percent", first, *(head for name in after for head in (name, "change"))]
     text += ["", *lines(heads, [
         [name, percent(original), *(cell for column in numbers[1:] for cell in (
@@ -126,7 +125,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: RerankRequest) -> int:
     length, named = common.cmc_length(request), common.named(request)
-    measures = named or printed(common.ranks(request))
+    measures = named or printed(request.ranks or RANKS)
     convention = common.one_convention(request)
     numbers = _check(request)
     options = confidence.interval_options(request)

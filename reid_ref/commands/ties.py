@@ -230,7 +230,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: Request) -> None:
-    length, ranks = common.cmc_length(request), common.ranks(request)
+    length, ranks = common.cmc_length(request), request.ranks or RANKS
     convention = common.one_convention(request)
     how = common.how(request, [convention])
     data = common.read_files(request)

@@ -27,10 +27,10 @@ def input_of(files: list[str], data: ResultFile) -> list[tuple[str, str]]:
     return input_pairs(files, data.layout, len(data.query), n_gallery, data.input.words(n_gallery))
 
 
-def add_json(command: Any) -> None:
-    """Take --json if there is no --format."""
+def add_json(command: Any, words: str = "without --format") -> None:
+    """Take --json; `words`: the section that has its help, if there is no --format."""
     command.add_argument("--json", dest="format", action="store_const", const="json",
-                         default="table", **words_of("--json", "without --format"))
+                         default="table", **words_of("--json", words))
 
 
 def _as_json(answer: Any) -> str:
@@ -78,8 +78,7 @@ def add_format(command: Any, formats: Iterable[str]) -> None:
     words = "".join(f", {name} {FORMATS[name].words}" for name in formats if FORMATS[name].words)
     command.add_argument("--format", choices=tuple(formats), default="table",
                          **words_of("--format", full=full, words=words))
-    command.add_argument("--json", dest="format", action="store_const", const="json",
-                         **words_of("--json"))
+    add_json(command, "shared")
 
 
 def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:

@@ -29,8 +29,7 @@ def evaluate_file(request: Request, data: ResultFile, how: How) -> dict[str, Res
     """Evaluate what a file holds under each convention, with a bar."""
     with common.progress_bar(len(data.query)) as bar:
         results = results_of(data.input, data.query, data.gallery, common.with_bar(how, bar))
-        return by_name([replace(result, signature=common.signed(request, result.signature))
-                        for result in results])
+        return by_name([common.signed(request, result) for result in results])
 
 
 @contextlib.contextmanager

@@ -25,9 +25,8 @@ from reid_ref.files import read_result
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import QueryLists
-from reid_ref.measures import RANKS, any_case, measure
+from reid_ref.measures import any_case, measure
 from reid_ref.result import Result
-from reid_ref.signature import Signature
 from reid_ref.text.numbers import is_whole
 
 
@@ -94,10 +93,11 @@ def _pooled(data: ResultFile, pooling: str) -> ResultFile:
     return replace(data, **sides, layout=f"{data.layout}; frames pooled by {pooling}")
 
 
-def signed(request: Request, signature: Signature) -> Signature:
-    """Return a signature with the pooling of frames, where there is one."""
-    pooling = request.pool
-    return signature if pooling is None else signature.changed({"pool": pooling})
+def signed(request: Request, result: Result) -> Result:
+    """Return a result whose signature has the pooling of frames, where there is one."""
+    if request.pool is None:
+        return result
+    return replace(result, signature=result.signature.changed({"pool": request.pool}))
 
 
 def how(request: Request, conventions: Sequence[Convention], bar: Any = None) -> How:
@@ -163,11 +163,6 @@ def with_choices(request: Request, conventions: Iterable[Convention]) -> list[Co
     """Return the conventions with the choices after --set."""
     choices = choices_of_text(request.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]
-
-
-def ranks(request: Request) -> tuple[int, ...]:
-    """Return the k after --ranks, as they were given."""
-    return tuple(request.ranks or RANKS)
 
 
 def named(request: Request) -> list[str]:

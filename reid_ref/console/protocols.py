@@ -141,9 +141,8 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
     result = evaluate_ranked(protocol, data.input, data.query, data.gallery,
                              common.how(request, ()), part=request.part, trials=trials,
                              shots=shots, later=later)
-    return ProtocolResult({name: replace(part, signature=common.signed(request, part.signature))
-                           for name, part in result.items()}, result.also, protocol.means,
-                          data.layout)
+    return ProtocolResult({name: common.signed(request, part) for name, part in result.items()},
+                          result.also, protocol.means, data.layout)
 
 
 def _searched(request: Request, protocol: Protocol, files: Sequence[str]) -> ProtocolResult:

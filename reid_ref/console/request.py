@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_format
@@ -15,7 +15,6 @@ from reid_ref.datasets.pooling import POOLINGS
 from reid_ref.measures import measure_names
 from reid_ref.text.numbers import decimals, numbers, real, whole
 
-Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")
 
 
@@ -125,7 +124,7 @@ class Request:
         "--confidence-method", needs=_SURE, more=True, choices=METHODS)
 
     @classmethod
-    def of(cls: type[Own], parsed: object) -> Own:
+    def of(cls, parsed: object) -> Self:
         """Return the request of a command line; refuse options that do not go together."""
         request = cls(**{each.name: getattr(parsed, each.name) for each in fields(cls)
                          if hasattr(parsed, each.name)})

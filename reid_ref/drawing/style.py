@@ -11,7 +11,7 @@ from typing import Any
 from reid_ref.arrays import InputError, optional_module
 from reid_ref.disk import tables_of, write_whole
 from reid_ref.result import Result
-from reid_ref.text import visible, wrap
+from reid_ref.text import by_reason, visible, wrap
 
 #: Width of one column of a two-column page, and the height of a figure, in inches.
 COLUMN, HEIGHT = 3.3, 2.5
@@ -209,9 +209,7 @@ def caption(figure: str, several: bool = False, bands: str = "", measures: str =
 
 def with_counts(words: str, results: Mapping[str, Result]) -> str:
     """Return a caption with the convention and the numbers of images of some results."""
-    by_size: dict[tuple[int, int], list[str]] = {}
-    for name, result in results.items():
-        by_size.setdefault(result.counts.loaded, []).append(name)
+    by_size = by_reason({name: result.counts.loaded for name, result in results.items()})
     sizes = [(f"{', '.join(names)}: " if len(by_size) > 1 else "")
              + f"{n_query:,} {'query' if n_query == 1 else 'queries'}, "
              f"{n_gallery:,} gallery image{'s' * (n_gallery != 1)}"

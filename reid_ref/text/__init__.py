@@ -5,9 +5,11 @@ Nothing heavy is imported: whatever the command line prints goes through `visibl
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from reid_ref.text.table import columns
 
+Reason = TypeVar("Reason")
 #: Printed in the place of a benchmark's name.
 NO_BENCHMARK = "none of the known benchmarks has these counts"
 
@@ -78,7 +80,7 @@ def tied_queries_text(tied: int, n_query: int) -> str:
     return f"{tied:,} of {n_query:,} queries have a good and a wrong image at the same distance"
 
 
-def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
+def by_reason(reasons: Mapping[str, Reason]) -> dict[Reason, list[str]]:
     """Return reason to names, of name to reason: what has one reason shares a line.
 
     Examples
@@ -86,7 +88,7 @@ def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
     >>> by_reason({"a": "slow", "b": "needs lists", "c": "slow"})
     {'slow': ['a', 'c'], 'needs lists': ['b']}
     """
-    names: dict[str, list[str]] = {}
+    names: dict[Reason, list[str]] = {}
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
     return names

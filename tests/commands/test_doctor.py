@@ -11,7 +11,8 @@ import reid_ref
 from reid_ref import Labels, ResultFile
 from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor, findings_of_conventions
 from reid_ref.analysis.doctor.finding import TEXTS
-from reid_ref.analysis.doctor.sample import draw_sample, share_nearer
+from reid_ref.analysis.doctor.sample import share_nearer
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import How
 from reid_ref.files import RankedLists
 from tests.cases import save_features
@@ -137,7 +138,8 @@ def test_nothing_on_cuhk03():
 def test_the_sample_does_not_grow():
     """100 queries, their images and 1,000 others, however large the gallery is."""
     query, gallery = labels(0, n_query=3000, n_gallery=20000, identities=1000)
-    sample = draw_sample(query, gallery, 12345, SMALL_SAMPLE)
+    data = ResultFile("made", query, gallery, distances=np.zeros((3000, 20000), bool))
+    sample = Subject(query, gallery, data, size=SMALL_SAMPLE).sample
     assert len(sample.query) == 100
     assert len(sample.image) <= 1000 + 100 * 20
     assert sample.good.any(axis=1).all()

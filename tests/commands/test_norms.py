@@ -8,8 +8,8 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.doctor import doctor, findings_of_conventions
-from reid_ref.analysis.doctor.shares import SampleFeatures, WrongShares
-from reid_ref.analysis.doctor.sample import draw_sample, shares_nearer
+from reid_ref.analysis.doctor.norms import WrongShares, wrong_shares
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import How
 from tests.cases import save_features
 from tests.commands.common import command
@@ -42,11 +42,8 @@ def scaled(data, spread, seed=0):
 
 
 def shares_of(data, metric="euclidean"):
-    sample = draw_sample(data.query, data.gallery, 12345)
-    values = data.input.sample(sample.query, sample.image)
-    sides, = values.features
-    return SampleFeatures(*sides, values.distances, sample, shares_nearer(
-        values.distances, sample)).wrong_shares(metric)
+    subject = Subject(data.query, data.gallery, data)
+    return wrong_shares(subject.scores_of(metric), subject.scores)
 
 
 @pytest.mark.parametrize(("gallery", "metric", "raw", "normalised"), [

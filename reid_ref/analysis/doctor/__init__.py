@@ -1,10 +1,9 @@
 """Checks for known mistakes in a result file."""
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from reid_ref.analysis.doctor import copies, labels, leaks, order, shifts, sides, values
-from reid_ref.analysis.doctor.counts import counts_differ
 from reid_ref.analysis.doctor.finding import SEVERITIES, Finding
 from reid_ref.analysis.doctor.names import names_differ
 from reid_ref.analysis.doctor.norms import norms
@@ -29,7 +28,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "cameras missing": labels.no_cameras,
     "matches": labels.no_match,
     "cameras": labels.camera_labels,
-    "counts of benchmarks": counts_differ,
+    "counts of benchmarks": labels.counts_differ,
     "image names": names_differ,
     "overflow of identities": labels.wrapped_identities,
     "one good image": labels.one_good_image,
@@ -73,7 +72,10 @@ def diagnose(subject: Subject) -> Diagnosis:
             subject.ran.append(name)
         except NotChecked as reason:
             skipped[name] = str(reason)
-    return Diagnosis(most_serious_first(subject.found), subject.ran, skipped)
+    # Other checks say more of cameras than names.
+    findings = sorted(subject.found, key=lambda finding: (
+        -SEVERITIES.index(finding.severity), finding.key == "doctor:camera-in-names"))
+    return Diagnosis(findings, subject.ran, skipped)
 
 
 def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
@@ -122,13 +124,6 @@ def checked(data: ResultFile, how: How | None = None, *, seed: int = 12345) -> S
     judged = how or How()
     return Subject(*labels_to_rank(data.query, data.gallery, judged.conventions), data, judged,
                    seed, named=how is not None)
-
-
-def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings in the order of their severity; other checks say more of cameras than names.
-    """
-    return sorted(findings, key=lambda finding: (
-        -SEVERITIES.index(finding.severity), finding.key == "doctor:camera-in-names"))
 
 
 def findings_of_conventions(data: ResultFile, how: How,

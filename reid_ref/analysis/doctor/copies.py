@@ -143,12 +143,12 @@ def identical_distances(subject: Subject) -> Iterator[Finding]:
     for distances in subject.values.given:
         is_least = distances.real == distances.real.min()
         is_least &= ~is_least.all(axis=0)  # a column that was not filled is told as that
-        good, wrong = sample.good & ~is_least, sample.wrong & ~is_least
         on_one = subject.has_cameras and np.equal.outer(
             subject.cameras[0][sample.query], subject.cameras[1][sample.image])
         if MIN_QUERIES <= (is_least & (sample.good | sample.wrong)).sum() < is_least.size and (
                 is_least.mean() > 0.5 or np.array_equal(is_least, on_one)):
-            others = shares_nearer(distances.real, sample._replace(good=good, wrong=wrong))
+            others = shares_nearer(distances.real, sample.good & ~is_least,
+                                   sample.wrong & ~is_least)
             if not len(others) or others.mean() > 0.5:  # or the rest is reversed as well
                 yield tell("masked-distances", share=is_least.mean(), least=distances.real.min())
                 return

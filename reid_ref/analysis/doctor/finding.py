@@ -1,18 +1,16 @@
 """A finding: what the doctor tells, with its evidence and its remedy."""
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays.value import Value
+from reid_ref.disk import tables_of
 
 #: Name to severity, sentence and remedy.
-TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    files("reid_ref.analysis.doctor").joinpath("findings.toml").read_text("utf-8"))
+TEXTS: Mapping[str, Mapping[str, str]] = tables_of("analysis/doctor/findings.toml")
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning means that the numbers are probably wrong; an error, that they have no meaning.

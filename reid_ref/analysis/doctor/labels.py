@@ -1,15 +1,15 @@
 """What labels alone show of a broken input: identities that never meet, made-up cameras."""
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding, tell
-from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.arrays import Integers
-from reid_ref.datasets.fingerprints import Recognised
+from reid_ref.datasets.fingerprints import count as counts_of
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, is_single_shot
 
 #: Below so many images, a pattern in camera numbers may be chance.
@@ -79,7 +79,7 @@ def camera_labels(subject: Subject) -> Iterator[Finding]:
         else:
             yield tell("disjoint-cameras", *shown, **evidence)
     if not is_text:
-        yield from _last_digit(*subject.cameras, subject.numbers_of_names, subject.benchmark)
+        yield from _last_digit(subject)
 
 
 def no_cameras(subject: Subject) -> Iterator[Finding]:
@@ -138,18 +138,17 @@ def _range(values: npt.NDArray[Any]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
-                benchmark: Recognised | None) -> Iterator[Finding]:
+def _last_digit(subject: Subject) -> Iterator[Finding]:
     """Cameras 0 to 9 of data that has more: one digit was read of each number."""
-    cameras = np.union1d(query, gallery)
+    cameras, benchmark = np.union1d(*subject.cameras), subject.benchmark
     if cameras[0] < 0 or cameras[-1] > 9:
         return
     name, expected = (benchmark.fingerprint.name, benchmark.fingerprint.counts.cameras or 0) if (
         benchmark and len(cameras) == 10) else ("", 0)
-    named = [of_side[1] for of_side in numbers.values() if of_side is not None]
+    named = [of_side[1] for of_side in subject.numbers_of_names.values() if of_side is not None]
     if expected <= 10 and len(named) == 2 and all(
             np.array_equal(of_side % 10, given) for of_side, given in zip(
-                named, (query, gallery))):
+                named, subject.cameras)):
         name, expected = "", len(np.union1d(*named))
     if expected > 10:
         yield tell("camera-digit", _range(cameras), name or "the names of the images",
@@ -164,3 +163,19 @@ def one_good_image(subject: Subject) -> Iterator[Finding]:
     count = count[np.isin(identity, query.identity)]
     if len(query) >= MIN_IMAGES and len(count) and (count == 1).all():
         yield tell("one-good-image", identities=len(count))
+
+
+def counts_differ(subject: Subject) -> Iterator[Finding]:
+    """Report what differs from the benchmark, a note if that is custom."""
+    benchmark, query, gallery = subject.benchmark, subject.query, subject.gallery
+    if benchmark is None or not benchmark.off:
+        return
+    here = asdict(counts_of(query, gallery))
+    known = benchmark.fingerprint.counts
+    a_selection = len(benchmark.off) == 1 and len(query) < known.query / 2
+    name = ("benchmark-counts-without-junk" if benchmark.only_lacks_junk else
+            "benchmark-counts-of-a-selection" if a_selection else "benchmark-counts")
+    yield tell(name, benchmark.fingerprint.name, "; ".join(benchmark.off),
+               **{key: number for name, value in asdict(known).items()
+                  for key, number in ((name, here[name]), (f"expected_{name}", value))
+                  if None not in (here[name], value) and here[name] != value})

@@ -1,14 +1,9 @@
 """Identity and camera in the names of images."""
-from collections.abc import Mapping
-
 import numpy as np
 
 from reid_ref.arrays import Integers
 from reid_ref.files.image_names import FORMS, form_of
 from reid_ref.labels import JUNK, Labels
-
-#: Side to identity and camera of each name; None if a name is of no known form.
-NumbersOfNames = Mapping[str, tuple[Integers, Integers] | None]
 
 
 def numbers_of(labels: Labels) -> tuple[Integers, Integers] | None:

@@ -23,16 +23,10 @@ class Matches(NamedTuple):
     kept: Integers
 
 
-def rules_of(query: Labels, gallery: Labels) -> tuple[str, ...]:
-    """Return what most conventions ignore, of labels with or without cameras."""
-    no_cameras = query.camera is None or gallery.camera is None
-    return ("label -1", *([] if no_cameras else ["same identity, same camera"]))
-
-
-def find_matches(query: Labels, gallery: Labels, ignored: tuple[str, ...] | None = None,
-                 lists: QueryLists | None = None) -> Matches:
+def find_matches(query: Labels, gallery: Labels, ignored: tuple[str, ...],
+                 lists: QueryLists | None) -> Matches:
     """Count the good and the kept images of each query."""
-    roles = find_roles(query, gallery, ignored or rules_of(query, gallery), lists)
+    roles = find_roles(query, gallery, ignored, lists)
     of_junk = np.zeros(0, bool) if isinstance(lists, IndexLists) else (
         gallery.identity[roles.good] == JUNK)
     good = roles.good_query if isinstance(lists, IndexLists) else roles.good_query[~of_junk]
@@ -58,17 +52,13 @@ class Sample(NamedTuple):
     wrong: npt.NDArray[np.bool_]
 
 
-def draw_sample(query: Labels, gallery: Labels, seed: int, size: tuple[int, int] = SAMPLE,
-                ignored: tuple[str, ...] | None = None, lists: QueryLists | None = None,
-                rows: npt.NDArray[np.bool_] | None = None, whole: bool = False) -> Sample:
+def draw_sample(query: Labels, gallery: Labels, seed: int, size: tuple[int, int],
+                ignored: tuple[str, ...], lists: QueryLists | None,
+                rows: npt.NDArray[np.bool_], whole: bool) -> Sample:
     """Draw queries and images by a seeded permutation.
 
-    `rows`: which queries (default: those that have a match); `whole`: up to `OF_ONE` queries of
-    an identity together.
+    `rows`: which queries may be drawn; `whole`: up to `OF_ONE` queries of an identity together.
     """
-    ignored = ignored or rules_of(query, gallery)
-    if rows is None:
-        rows = (find_matches(query, gallery, ignored, lists).good > 0) & (query.identity != JUNK)
     asking = np.flatnonzero(rows)
     generator = np.random.PCG64(seed)
     order = asking[_first(generator, len(asking), len(asking))]
@@ -118,9 +108,9 @@ def standard_error(values: Doubles) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def shares_nearer(distances: Array, sample: Sample) -> Doubles:
-    """Return `share_nearer` of each query that has a wrong image."""
-    shares = shares_of_rows(distances, sample.good, sample.wrong)
+def shares_nearer(distances: Array, good: Array, wrong: Array) -> Doubles:
+    """Return `share_nearer` of each row that has a good and a wrong image."""
+    shares = shares_of_rows(distances, good, wrong)
     return shares[~np.isnan(shares)]
 
 

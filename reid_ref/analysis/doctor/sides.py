@@ -1,4 +1,4 @@
-"""Features of the two sides that were not made alike: scaled, softmax, another preprocessing."""
+"""Features of the two sides that were not made alike: softmax, another preprocessing."""
 from collections.abc import Iterator
 
 import numpy as np
@@ -6,14 +6,8 @@ import numpy as np
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import share_nearer
 from reid_ref.analysis.doctor.subject import Joined, NotChecked, Subject
-from reid_ref.arrays import Array
-from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
 
-#: Norms are not 1 from this difference on.
-NOT_UNIT = 0.05
-#: How many times the norms of one side are those of the other.
-TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
 SEPARATED = 0.9
 #: How much less often a good image is nearer across the sides than within the worse one, from
@@ -37,31 +31,6 @@ def softmax_outputs(subject: Subject) -> Iterator[Finding]:
     if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
             and np.count_nonzero(rows) > rows.size / 2):
         yield tell("softmax", images=len(rows), columns=rows.shape[1])
-
-
-def norms_of_sides(query: Array, gallery: Array, ranked_raw: bool) -> Iterator[Finding]:
-    """Norms of 1 on one side alone, or in a part of it, or of another size on each side; a note
-    unless raw features are ranked.
-    """
-    norms = {"query": lengths(query), "gallery": lengths(gallery)}
-    unit = {side: is_unit(of_side, query.dtype) for side, of_side in norms.items()}
-    low, high = sorted(norms.values(), key=np.median)
-    apart = (min(map(len, norms.values())) >= MIN_IMAGES
-             and bool(np.median(high) >= TIMES * np.median(low))
-             and bool(np.quantile(high, 0.1) > np.quantile(low, 0.9)))
-    others = np.concatenate([norms[side][~unit[side]] for side in norms])
-    n = len(query) + len(gallery)
-    n_unit = n - len(others)
-    mixed = (min(n_unit, n - n_unit) >= MIN_IMAGES / 2
-             and float(np.median(abs(others - 1))) > NOT_UNIT)
-    if not mixed and not apart:
-        return
-    of_unit = (f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
-               f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.") * mixed
-    yield tell("norms-of-sides", of_unit, severity="" if ranked_raw else "note", images=n,
-               unit=n_unit,
-               query_norm=float(np.median(norms["query"])),
-               gallery_norm=float(np.median(norms["gallery"])))
 
 
 def share_separated(joined: Joined) -> float | None:

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of
-from reid_ref.analysis.doctor.sample import SAMPLE, Matches, Sample, draw_sample, find_matches
-from reid_ref.analysis.doctor.sample import place_within, shares_nearer, shares_of_rows
-from reid_ref.analysis.doctor.shares import SampleFeatures
+from reid_ref.analysis.doctor.numbers_of_names import numbers_of
+from reid_ref.analysis.doctor.sample import (
+    SAMPLE, Matches, Sample, draw_sample, find_matches, place_within, shares_nearer)
 from reid_ref.arrays import Array, Doubles, Integers
 from reid_ref.datasets.fingerprints import Recognised, recognise
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.ranked import SampleValues, lengths
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels, cameras_of
@@ -68,8 +67,7 @@ class Joined(NamedTuple):
 
     def shares(self, first: slice, second: slice) -> Doubles:
         """Return `share_nearer` of the rows that have such pairs."""
-        shares = shares_of_rows(self.distances[first, second], *self.pairs(first, second))
-        return shares[~np.isnan(shares)]
+        return shares_nearer(self.distances[first, second], *self.pairs(first, second))
 
 
 class NotChecked(Exception):
@@ -113,9 +111,12 @@ class Subject:
 
     @cached_property
     def ignored(self) -> tuple[str, ...]:
-        """What the first convention ignores; without cameras, what it can."""
-        convention = self._judged.conventions[0]
-        return (convention if self.has_cameras else convention.without_cameras()).not_ranked
+        """What the first convention ignores, or if nothing, what most do; without cameras, what
+        it can.
+        """
+        convention, most = self._judged.conventions[0], ("label -1", "same identity, same camera")
+        return (convention if self.has_cameras else convention.without_cameras()).not_ranked or (
+            most if self.has_cameras else most[:1])
 
     @property
     def by_camera(self) -> bool:
@@ -128,8 +129,8 @@ class Subject:
         return recognise(self.query, self.gallery)
 
     @cached_property
-    def numbers_of_names(self) -> NumbersOfNames:
-        """Identity and camera in the images' names."""
+    def numbers_of_names(self) -> dict[str, tuple[Integers, Integers] | None]:
+        """Identity and camera in the images' names, by side; None of names of no known form."""
         return {"query": numbers_of(self.query), "gallery": numbers_of(self.gallery)}
 
     @cached_property
@@ -147,16 +148,13 @@ class Subject:
         return find_matches(self.query, self.gallery, self.ignored, self._judged.lists)
 
     def _drawn(self, whole: bool) -> Sample:
-        if "listed as junk" in self.ignored:
-            raise NotChecked("index lists say which images are good")
-        data = self.given()
+        has_match, data = self.matches.good > 0, self.given()
         if data.input.is_stored and not self.stored:
             raise NotChecked("values are read block by block")
-        rows = self.matches.good > 0 if not whole else self.query.identity != JUNK
-        rows &= self.query.identity != JUNK
-        if not (self.matches.good > 0).any():
+        if not has_match.any():
             raise NotChecked("no query has a match")
         size = (self.size[0], 2 * self.size[1]) if whole else self.size
+        rows = (self.query.identity != JUNK) & (whole | has_match)
         sample = draw_sample(self.query, self.gallery, self.seed, size, self.ignored,
                              self._judged.lists, rows, whole)
         if self.max_memory is not None and data.input.sample_bytes(
@@ -178,7 +176,7 @@ class Subject:
     @cached_property
     def values(self) -> SampleValues:
         """The values of `sample`."""
-        return self.given().input.sample(self.sample.query, self.sample.image)
+        return self.given().input.sample(*self.sample[:2])
 
     @cached_property
     def of_identities(self) -> Sample:
@@ -188,8 +186,7 @@ class Subject:
     @cached_property
     def values_of_identities(self) -> SampleValues:
         """The values of `of_identities`."""
-        sample = self.of_identities
-        return self.given().input.sample(sample.query, sample.image)
+        return self.given().input.sample(*self.of_identities[:2])
 
     @cached_property
     def joined(self) -> Joined:
@@ -225,13 +222,17 @@ class Subject:
     @cached_property
     def scores(self) -> Doubles:
         """`shares_nearer` of the sample."""
-        return shares_nearer(self.values.distances, self.sample)
+        return shares_nearer(self.values.distances, self.sample.good, self.sample.wrong)
 
-    @cached_property
-    def sample_features(self) -> SampleFeatures:
-        """The features of `sample`, and its scores by each scaling."""
-        return SampleFeatures(*self.features_of(self.values), self.values.distances, self.sample,
-                              self.scores)
+    def scores_of(self, scaling: str) -> Doubles:
+        """Return `scores` of normalised features, or of raw ones by "euclidean" or "dot"."""
+        if scaling == NORMALISED:
+            return self.scores
+        query, norms = map(lengths, self.features_of(self.values))
+        raw = norms * self.values.distances
+        if scaling == "euclidean":
+            raw = norms * norms + 2 * query[:, np.newaxis] * raw
+        return shares_nearer(raw, self.sample.good, self.sample.wrong)
 
     def check_no_codes(self) -> None:
         """Leave out what codes of a few different numbers, or words, show by right."""

@@ -22,8 +22,7 @@ def separation(subject: Subject) -> Iterator[Finding]:
     subject.check_not_found("sides-misfit", "numbered-apart", "unfilled-distances")
     scalings = subject.how.scalings if subject.named and subject.values.features else [NORMALISED]
     for scaling in scalings:
-        scores = subject.scores if scaling == NORMALISED else (
-            subject.sample_features.scores_of(scaling))
+        scores = subject.scores_of(scaling)
         if len(scores) < 2:
             raise NotChecked("fewer than 2 queries with good and wrong images")
         auc, error = float(np.mean(scores)), standard_error(scores)

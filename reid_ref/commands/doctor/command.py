@@ -16,7 +16,7 @@ from reid_ref.datasets.labels import hold_labels_alone
 from reid_ref.evaluation.how import How
 from reid_ref.labels import Labels
 from reid_ref.protocols.records import protocols_of
-from reid_ref.text import NO_BENCHMARK, input_pairs, named_rows, row
+from reid_ref.text import NO_BENCHMARK, by_reason, input_pairs, named_rows, row
 from reid_ref.text.numbers import whole
 
 #: The layout of files without features and distances.
@@ -52,8 +52,7 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
     found = len({finding.key for finding in diagnosis.findings})
     lines += ["", *row("checks", f"{len(diagnosis.ran)} of {len(CHECKS)} ran, and "
                        + (f"{found} found something" if found else "found nothing"))]
-    for reason in dict.fromkeys(diagnosis.skipped.values()):
-        names = [name for name, why in diagnosis.skipped.items() if why == reason]
+    for reason, names in by_reason(diagnosis.skipped).items():
         lines += row("not run", f"{', '.join(names)}: {reason}")
     lines += row("not seen", "what was done alike to both sides: colour order, mean and "
                  "deviation, resizing, a network without its weights")

@@ -14,6 +14,7 @@ from reid_ref.console.answers import curves_of, show_answer
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs
 from reid_ref.labels import cameras_of
+from reid_ref.measures import RANKS
 from reid_ref.text.numbers import whole
 
 
@@ -61,7 +62,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: ScriptsRequest) -> int:
     if request.driver is not None:
         return _run_driver(request, request.driver)
-    length, ranks = common.cmc_length(request), common.ranks(request)
+    length, ranks = common.cmc_length(request), request.ranks or RANKS
     if request.only == "port" and request.matlab_dir is not None:
         raise InputError("--matlab-dir", "the scripts to be run in Octave", "--only port",
                          "leave one of them out")

@@ -36,7 +36,8 @@ from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
 from reid_ref.result.views import to_dict
 from reid_ref.statistics import Spread
-from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
+from reid_ref.text import (
+    NO_BENCHMARK, by_reason, percent, signed_percent, source, spaced, visible)
 from reid_ref.text.plain import json_values
 
 #: In inches: as wide as a column of the page, so that text keeps its size.
@@ -393,15 +394,8 @@ def conventions_table(systems: Mapping[str, FromDistances],
             row += [percent(value), signed_percent(value - before), *map(percent, values)]
         rows.append([*row, f"{result.counted:,}"])
     heads.append("queries in the mean")
-    different, equal = _different(rows)
-    return {"heads": heads, "rows": different, "main": main, "equal": equal,
+    named = by_reason({name: tuple(numbers) for name, *numbers in rows})
+    return {"heads": heads, "rows": [[first, *numbers] for numbers, (first, *_) in named.items()],
+            "main": main, "equal": [f"{', '.join(others)} ({first})"
+                                    for first, *others in named.values() if others],
             "reasons": {name: result.convention.differences for name, result in first.items()}}
-
-
-def _different(rows: list[list[str]]) -> tuple[list[list[str]], list[str]]:
-    """Return the first row of each numbers, and in words which others have the same."""
-    named: dict[tuple[str, ...], list[str]] = {}
-    for name, *numbers in rows:
-        named.setdefault(tuple(numbers), []).append(name)
-    return ([[first, *numbers] for numbers, (first, *_) in named.items()],
-            [f"{', '.join(others)} ({first})" for first, *others in named.values() if others])

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import BenchmarkWarning, InputError, Integers, errors_at, in_a_line, warn
+from reid_ref.arrays import (
+    BenchmarkWarning, InputError, Integers, Mask, errors_at, in_a_line, warn)
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.labels import read_cuhk03
@@ -154,7 +154,7 @@ def _orders(loaders: list[dict[str, Any]], query: Labels, gallery: Labels,
         yield Order(words, sides[0], sides[1], known)
 
 
-def _kept(labels: Labels, loader: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+def _kept(labels: Labels, loader: Mapping[str, Any]) -> Mask:
     """Return which images a loader does not leave out, by `without`: a label or a name."""
     without = str(loader.get("without", ""))
     kept = np.ones(len(labels), dtype=bool)

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, Mask
+from reid_ref.arrays import Array, Doubles, Integers, Mask
 from reid_ref.disk import tables_of
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, from_lists, stable_order
@@ -64,7 +63,7 @@ class Loss:
     returned: dict[str, float]
 
 
-def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: Mask,
+def kinds_of_list(row: Array, good: Integers, kept: Mask,
                   camera: int | None, gallery: Labels, distractors: bool = True) -> Integers:
     """Return the kinds of a query's kept images in order, up to the last good one.
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import Array, Integers, Mask, without_warnings
@@ -331,7 +330,7 @@ def rank_list(query: int, row: Array, good: Integers, kept: Mask,
         next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 
 
-def _reasons(query: Labels, gallery: Labels, convention: Convention) -> npt.NDArray[np.object_]:
+def _reasons(query: Labels, gallery: Labels, convention: Convention) -> Array:
     """Return why each image would be ignored: the convention's first rule that ignores it."""
     words = [CHOICES["ignored"][rule].short or rule for rule in convention.not_ranked]
     reasons = np.full(len(gallery), words[-1] if words else "", dtype=object)

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, errors_at
+from reid_ref.arrays import Array, InputError, errors_at
 from reid_ref.arrays.texts import text_array
 from reid_ref.disk import text_of
 from reid_ref.files.layouts import NAMES, plain_name
@@ -88,7 +87,7 @@ def _distances(path: Path, gallery: list[str], body: Rows) -> dict[str, StoredAr
         if not are_numbers(row[1:]):
             raise InputError(f"{path}: line {number}", "a name and distances",
                              repr(next(cell for cell in row[1:] if not are_numbers([cell]))))
-    values: dict[str, npt.NDArray[Any]] = {"distances": np.array(
+    values: dict[str, Array] = {"distances": np.array(
         [row[1:] for row in body], dtype=np.float64)}
     sides = {"query": [row[0] for row in body], "gallery": gallery}
     for side, names in sides.items():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 
-@dataclass(frozen=True)
-class DriverLine:
+class DriverLine(NamedTuple):
     """One line of a driver.
 
     Parameters
@@ -37,8 +36,7 @@ class DriverLine:
     reranked: bool = False
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """What a driver does.
 
     Parameters

@@ -23,7 +23,7 @@ from reid_ref.datasets.labels import read_cuhk03
 from reid_ref.datasets.records import tables
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.evaluation.lists import short_name
-from reid_ref.files.image_names import SUFFIXES, form_of, parse_names
+from reid_ref.files.image_names import SUFFIXES, form_of, listed_names, parse_names
 from reid_ref.files.image_places import GivenLabels, Order
 from reid_ref.labels import Labels
 
@@ -199,8 +199,7 @@ def _placed(given: str, *sides: list[str]) -> dict[str, tuple[Integers, Integers
 def _names_on_disk(path: Path, root: Path) -> list[str]:
     """Return the names in a list, or those of a folder's images in the order of `os.listdir`."""
     if path.is_file():
-        lines = read_lines(path, "image names, one per line")
-        return [line.split()[0] for line in lines if line.strip()]
+        return [line.split()[0] for line in listed_names(path)]
     entries = [name for name in os.listdir(path) if not name.startswith(".")]
     below = path.relative_to(root).as_posix()
     images = [f"{below}/{name}" for name in entries if name.lower().endswith(SUFFIXES)]

@@ -11,7 +11,6 @@ section 2.2, weighs an error of a detector by the AP that mending it returns; so
 of errors are those of boxes; ours are those of labels.
 """
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -47,8 +46,7 @@ def names_of(gallery: Labels) -> Names:
     return Names(kinds, kinds | _WORDS["causes"])
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """What one query loses.
 
     Parameters

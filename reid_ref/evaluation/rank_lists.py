@@ -1,7 +1,7 @@
 """A query's ranked list, each image with its role; the queries worth a look."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | N
     return nearest
 
 
-@dataclass(frozen=True)
-class ListedImage:
+class ListedImage(NamedTuple):
     """One image of a ranked list.
 
     Parameters
@@ -164,8 +163,7 @@ def worst_queries(result: Result, n: int) -> Integers:
 REASONS: Mapping[str, str] = tables_of("evaluation/words.toml")["reasons"]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One image of a ranked list.
 
     Parameters

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from reid_ref.arrays import Array, InputError, errors_at
 from reid_ref.arrays.texts import text_array
 from reid_ref.disk import text_of
 from reid_ref.files.layouts import NAMES, plain_name
-from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 Rows = list[list[str]]
@@ -112,9 +112,7 @@ def labels_of(path: Path, rows: Rows) -> Labels:
             columns[column] = array
     if "identity" not in columns:
         raise InputError(f"{path}: line 1", "a column for identity", ", ".join(rows[0]))
-    values: dict[str, Any] = {name: array.names() if name == "name" else array.labels()
-                              for name, array in columns.items()}
-    return Labels(**values)
+    return StoredLabels(columns.pop("identity"), columns.pop("camera", None), columns).load()
 
 
 # ---------------------------------------------------------------- ranked lists

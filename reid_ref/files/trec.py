@@ -29,7 +29,7 @@ import numpy as np
 
 from reid_ref._version import __version__
 from reid_ref.arrays import (
-    Array, InputError, Integers, JunkWarning, Mask, check_real_distances, warn)
+    Array, InputError, Integers, JunkWarning, Mask, check_real_distances, warn, with_rows)
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
@@ -87,11 +87,11 @@ def write_trec(blocks: Iterable[Array], query: Labels, gallery: Labels, qrels: T
     query, gallery = check_labels(query, gallery)
     cameras = [cameras_of(labels, "the roles of images in a written ranking")
                for labels in (query, gallery)]
-    done = lines = 0
-    for block in blocks:
-        block = check_distances(block, query[done:done + len(block)], gallery)
+    lines = 0
+    for rows, block in with_rows(blocks):
+        block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
-        for k, distances in enumerate(block, done):
+        for k, distances in enumerate(block, rows.start):
             roles = _roles(query.identity[k], cameras[0][k], gallery.identity, cameras[1])
             images = _until_last_good(distances, roles == 1)
             if len(images) > LONGEST_LIST:
@@ -100,7 +100,6 @@ def write_trec(blocks: Iterable[Array], query: Labels, gallery: Labels, qrels: T
                     remedy=f"in trec_eval's single precision only {LONGEST_LIST} places differ")
             _write_query(f"q{k}", images.tolist(), roles[images].tolist(), qrels, run)
             lines += len(images)
-        done += len(block)
         if progress is not None:
             progress(len(block))
     if n_junk := int(np.count_nonzero(query.identity == JUNK)):

@@ -118,5 +118,4 @@ def _correlation(given: Array, measured: Array) -> float | None:
 def _ranks(row: Array) -> Array:
     """Return ranks less their mean; equal values have the mean of theirs."""
     _, which, n = np.unique(row, return_inverse=True, return_counts=True)
-    ranks: Array = (np.cumsum(n) - n / 2 - len(row) / 2)[which]
-    return ranks
+    return np.asarray((np.cumsum(n) - n / 2 - len(row) / 2)[which])

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_labels, as_names, check_count,
-    check_finite_rows, check_length, check_numeric_matrix, check_same_length, read_only,
-    stored_or_array)
+    Array, InputError, Integers, Mask, Texts, as_array, as_integers, as_labels, as_names,
+    check_count, check_finite_rows, check_length, check_numeric_matrix, check_same_length,
+    read_only, stored_or_array)
 from reid_ref.arrays.value import Value, shortened
 
 JUNK = -1
@@ -72,8 +72,8 @@ class Labels(Value):
     view: Integers | None = field(default=None, kw_only=True)
     video: Integers | None = field(default=None, kw_only=True)
     frame: Integers | None = field(default=None, kw_only=True)
-    name: npt.NDArray[np.str_] | None = field(default=None, kw_only=True)
-    words: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict, kw_only=True)
+    name: Texts | None = field(default=None, kw_only=True)
+    words: Mapping[str, Texts] = field(default_factory=dict, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes, which is more than what it holds
         def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike | None = None, *,
@@ -94,7 +94,7 @@ class Labels(Value):
     def __len__(self) -> int:
         return len(self.identity)
 
-    def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
+    def __getitem__(self, images: slice | Array) -> Labels:
         """Return the labels of some images: a slice, a mask or an array of indices."""
         return replace(self, **{
             column: value[images] for column, value in self.columns().items()})
@@ -103,7 +103,7 @@ class Labels(Value):
         columns = (f"{column}={shortened(value)}" for column, value in self.columns().items())
         return f"Labels({', '.join(columns)})"
 
-    def texts(self, column: str) -> npt.NDArray[Any]:
+    def texts(self, column: str) -> Array:
         """Return a column as it was given: text, or numbers.
 
         Examples
@@ -112,7 +112,7 @@ class Labels(Value):
         >>> gallery.identity, gallery.texts("identity")
         (array([1, 2]), array(['Eve', 'Dan'], dtype='<U3'))
         """
-        values: npt.NDArray[Any] = getattr(self, column)
+        values: Array = getattr(self, column)
         return self.words[column][values - 1] if column in self.words else values
 
     def identity_of(self, image: int) -> int | str:
@@ -204,7 +204,7 @@ def numbered(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
     return query, gallery
 
 
-def _vocabulary(sides: Iterable[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
+def _vocabulary(sides: Iterable[Texts]) -> Texts:
     """Return the texts of some columns, each once: the first column's in order, then others'."""
     known: dict[str, None] = {}
     for side in sides:
@@ -212,7 +212,7 @@ def _vocabulary(sides: Iterable[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
     return read_only(np.array(list(known)))
 
 
-def fingerprint(column: npt.NDArray[Any] | None) -> str:
+def fingerprint(column: Array | None) -> str:
     """Return eight hexadecimal digits that identify numbers, or texts, in this order; else "".
     """
     if column is None or not len(column):
@@ -321,7 +321,7 @@ class Candidates(Value):
            [0, 0, 0]])
     """
 
-    mask: npt.NDArray[np.bool_]
+    mask: Mask
     n_gallery: int | None = None
 
     if TYPE_CHECKING:
@@ -344,11 +344,11 @@ class Candidates(Value):
         """int64, shape (n_query,): queries with the same number have the same candidates."""
         return np.arange(len(self.mask), dtype=np.int64)
 
-    def tile(self, queries: slice, images: Any) -> npt.NDArray[np.bool_]:
+    def tile(self, queries: slice, images: Any) -> Mask:
         """Return the candidates among some images: bool, shape (queries, images)."""
         return self.mask[queries][:, images]
 
-    def pairs(self, query: Integers, image: Integers) -> npt.NDArray[np.bool_]:
+    def pairs(self, query: Integers, image: Integers) -> Mask:
         """Return which pairs of query and image are of a candidate: bool, shape (pairs,)."""
         return self.mask[query, image]
 
@@ -376,7 +376,7 @@ class Candidates(Value):
 QueryLists = IndexLists | Candidates
 
 
-def _mask_of(lists: Any, n_gallery: int) -> npt.NDArray[np.bool_]:
+def _mask_of(lists: Any, n_gallery: int) -> Mask:
     mask = np.zeros((len(lists), n_gallery), dtype=np.bool_)
     for k, images in enumerate(lists):
         indices = as_integers(images if np.size(images) else np.zeros(0, np.int64), f"mask[{k}]")
@@ -474,9 +474,8 @@ def check_labels(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
     return numbered(query, gallery) if both else (query, gallery)
 
 
-def check_features(
-        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-        ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def check_features(query_features: Any, gallery_features: Any, query: Labels,
+                   gallery: Labels) -> tuple[Array, Array]:
     """Return both feature arrays, checked: one row per image, equal dimension, finite."""
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     for name, array in zip(("query_features", "gallery_features"), checked):
@@ -513,10 +512,10 @@ def check_feature_shapes(
     return checked[0], checked[1]
 
 
-def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
+def check_distances(distances: Any, query: Labels, gallery: Labels) -> Array:
     """Return the distances as an array, checked: queries in rows, gallery in columns."""
     check_labels(query, gallery)
-    array: npt.NDArray[Any] = stored_or_array(distances, "distances")
+    array: Array = stored_or_array(distances, "distances")
     check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
     expected = (len(query), len(gallery))
     if array.shape != expected:

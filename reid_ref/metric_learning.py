@@ -123,8 +123,7 @@ def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) ->
     if not reciprocal >= np.finfo(covariance.dtype).eps:
         raise InputError(name, got=f"the {what} is singular in {len(covariance)} dimensions",
                          remedy=remedy)
-    solution: Array = linalg.solve(covariance, right, assume_a="pos")
-    return solution
+    return np.asarray(linalg.solve(covariance, right, assume_a="pos"))
 
 
 def symmetric(matrix: Array) -> Array:

@@ -4,7 +4,7 @@ A message names the argument and gives what was expected, what came, and the rem
 once, when a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.convert import (
-    Array, Doubles, Integers, Mask, as_array, as_integers, as_labels, as_names, as_vector,
+    Array, Doubles, Integers, Mask, Texts, as_array, as_integers, as_labels, as_names, as_vector,
     blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances,
     is_stored, read_only, refuse_where, stored_or_array, with_rows)
 from reid_ref.arrays.errors import (
@@ -23,7 +23,7 @@ from reid_ref.arrays.value import Value
 __all__ = ["Array", "BenchmarkWarning", "CameraWarning", "ComparisonWarning", "ConventionWarning",
            "Doubles", "FindingWarning", "InputError", "InputWarning", "Integers",
            "IntervalWarning", "JunkWarning", "LabelWarning", "Mask", "NaNWarning", "NormWarning",
-           "PackageError", "PackageWarning", "RankedListWarning", "SavedWarning",
+           "PackageError", "PackageWarning", "RankedListWarning", "SavedWarning", "Texts",
            "UnmatchedWarning", "UnreadWarning", "Value", "as_array", "as_integers", "as_labels",
            "as_names", "as_vector", "blocks_of", "bytes_for", "bytes_of", "check_choice",
            "check_count", "check_distinct", "check_finite_rows", "check_length", "check_name",

@@ -14,9 +14,10 @@ Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Texts = npt.NDArray[np.str_]
 
 
-def as_array(value: Any, name: str) -> npt.NDArray[Any]:
+def as_array(value: Any, name: str) -> Array:
     """Return `value` as a numpy array, sharing its memory if numpy can.
 
     Accepted: arrays, nested lists, objects with ``__array__`` (torch tensors) or ``__dlpack__``,
@@ -80,7 +81,7 @@ def accelerator(value: Any) -> str:
     return "" if "cpu" in device.lower() else device
 
 
-def _read_array(value: Any) -> npt.NDArray[Any]:
+def _read_array(value: Any) -> Array:
     """Return `value` as numpy reads it; errors are those of numpy or of the tensor's library."""
     if accelerator(value):
         if hasattr(value, "cpu"):
@@ -100,7 +101,7 @@ def _read_array(value: Any) -> npt.NDArray[Any]:
     return np.asarray(value)
 
 
-def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
+def as_vector(value: Any, name: str) -> Array:
     """Return `value` as a 1-D array; a single row or column counts as a vector."""
     array = as_array(value, name)
     if array.ndim == 2 and 1 in array.shape:
@@ -143,8 +144,7 @@ def as_integers(value: Any, name: str) -> Integers:
     return array.astype(np.int64)
 
 
-def refuse_where(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: str, expected: str,
-                 remedy: str) -> None:
+def refuse_where(wrong: Mask, array: Array, name: str, expected: str, remedy: str) -> None:
     """Refuse an array for its first number under a mask."""
     for k in np.flatnonzero(wrong)[:1]:
         whole = abs(array[k]) < 2.0**63 and array[k] == np.trunc(array[k])
@@ -152,7 +152,7 @@ def refuse_where(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: st
         raise InputError(name, expected, f"{got!s} at index {k}", remedy)
 
 
-def as_labels(value: Any, name: str) -> npt.NDArray[Any]:
+def as_labels(value: Any, name: str) -> Array:
     """Return `value` as a 1-D array: of text, if it has some, as `as_names`, else `as_integers`.
 
     Examples
@@ -171,7 +171,7 @@ def as_labels(value: Any, name: str) -> npt.NDArray[Any]:
     return names
 
 
-def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
+def as_names(value: Any, name: str) -> Texts:
     """Return `value` as a 1-D array of text: str, or paths.
 
     Raises
@@ -201,9 +201,9 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
     return array
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: Array) -> Array:
     """Return a read-only copy; as a view of a read-only array it cannot be made writeable."""
-    copy: npt.NDArray[Any] = np.array(array)
+    copy: Array = np.array(array)
     copy.flags.writeable = False
     return copy[:]
 
@@ -245,14 +245,14 @@ def check_distinct(value: Any, name: str) -> Integers:
     return integers
 
 
-def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
+def check_numeric_matrix(array: Array, name: str, what: str) -> None:
     if array.ndim != 2:
         raise InputError(name, what, f"{array.ndim}-D shape {array.shape}")
     if array.dtype.kind not in "fciub":
         raise InputError(name, "numbers", f"dtype {array.dtype}")
 
 
-def check_real_distances(distances: npt.NDArray[Any]) -> None:
+def check_real_distances(distances: Array) -> None:
     """Refuse complex distances; only the port of the scripts orders them as MATLAB does."""
     if distances.dtype.kind == "c":
         raise InputError(
@@ -271,7 +271,7 @@ def stored_or_array(value: Any, name: str) -> Any:
     return value
 
 
-def check_finite_rows(rows: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
+def check_finite_rows(rows: Array, name: str, first_row: int = 0) -> None:
     """Refuse NaN and Inf; the message names the first such row."""
     if rows.dtype.kind != "f":
         return

@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays.convert import as_array, blocks_of, is_stored
+from reid_ref.arrays.convert import Array, as_array, blocks_of, is_stored
 from reid_ref.arrays.cores import in_threads
 from reid_ref.arrays.errors import InputError
 
@@ -32,8 +31,7 @@ def is_dask(value: Any) -> bool:
     return type(value).__module__.startswith("dask.array")
 
 
-def read_rows(array: Any, start: int = 0, stop: int | None = None,
-              name: str = "array") -> npt.NDArray[Any]:
+def read_rows(array: Any, start: int = 0, stop: int | None = None, name: str = "array") -> Array:
     """Return the rows `start` to `stop` (not included; by default the last) of an array.
 
     Parameters
@@ -71,12 +69,12 @@ def read_rows(array: Any, start: int = 0, stop: int | None = None,
             f"{type(error).__name__}: {error}", "copy or write the file again") from None
 
 
-def as_rows(value: Any, name: str) -> npt.NDArray[Any]:
+def as_rows(value: Any, name: str) -> Array:
     """Return an array in memory; a stored one is read whole, by `read_rows`."""
     return read_rows(value, name=name) if is_stored(value) else as_array(value, name)
 
 
-def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArray[Any]:
+def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> Array:
     """Join the computed blocks of `rows` of a dask array, the first columns first.
 
     `widths` are the declared numbers of columns; a block of another shape is refused.
@@ -92,8 +90,7 @@ def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArr
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
 
 
-def computed_rows(array: Any, start: int, stop: int, name: str,
-                  scheduler: Any = None) -> npt.NDArray[Any]:
+def computed_rows(array: Any, start: int, stop: int, name: str, scheduler: Any = None) -> Array:
     """Return rows of a dask array; each block that holds some of them is computed whole.
 
     `scheduler` is that of `dask.compute`; by default the current one.
@@ -117,7 +114,7 @@ def computed_rows(array: Any, start: int, stop: int, name: str,
 BLOCK = 128, 512
 
 
-def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def in_rows(matrix: Array) -> Array:
     """Return a matrix whose rows are contiguous: itself, or a copy made by all cores.
 
     Matrices of MATLAB are transposed: gallery x query, column after column.

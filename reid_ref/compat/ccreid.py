@@ -55,8 +55,7 @@ def _mean_of_ap(result: Result) -> float:
     terms = 1 / np.repeat(ranks.n_good, ranks.found) * (ranks.nth / ranks.rank)
     ap = [np.cumsum(of_query)[-1] for of_query in np.split(terms, np.cumsum(ranks.found)[:-1])
           if len(of_query)]
-    mean: float = np.cumsum(ap)[-1] / len(ap)
-    return mean
+    return np.float64(np.cumsum(ap)[-1] / len(ap))
 
 
 def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,

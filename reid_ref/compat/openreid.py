@@ -136,8 +136,7 @@ def evaluate_all(distmat: Any, query: Any = None, gallery: Any = None, query_ids
     for k in cmc_topk:
         print(f"  top-{k:<4}" + "".join(
             f"{curve[k - 1]:12.1%}" for curve in (allshots, cuhk03, market1501)))
-    top1: float = allshots[0]
-    return top1
+    return np.float64(allshots[0])
 
 
 def _read(distmat: Any, query_ids: Any, gallery_ids: Any, query_cams: Any,

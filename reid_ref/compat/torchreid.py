@@ -97,8 +97,7 @@ def _curve_of_draws(distances: Array, sides: tuple[Labels, Labels],
     # adds in pairs.
     total = (tenths[hits].sum(axis=0) if record.arithmetic == "double" else
              np.cumsum(tenths[hits], axis=0)[-1])
-    curve: npt.NDArray[np.float32] = total / np.float32(len(hits))
-    return curve
+    return np.asarray(total / np.float32(len(hits)))
 
 
 def has_cython(*modules: str) -> bool:

@@ -1,18 +1,17 @@
 """The MATLAB drivers as a table, and the files that each loads as features and labels."""
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import Array, InputError, check_choice, check_finite_rows, errors_at
 from reid_ref.datasets.labels import CUHK03_KEYS, read_cuhk03, read_indices, read_tracks
 from reid_ref.datasets.pooling import pool_tracklets
-from reid_ref.disk import check_different, tables_of
+from reid_ref.disk import PathLike, check_different, tables_of
 from reid_ref.distances import unit_rows
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
@@ -21,8 +20,7 @@ from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 
-@dataclass(frozen=True)
-class DriverLine:
+class DriverLine(NamedTuple):
     """One line of a driver.
 
     Parameters
@@ -38,8 +36,7 @@ class DriverLine:
     reranked: bool = False
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """What a driver does.
 
     Parameters
@@ -116,7 +113,7 @@ class Inputs:
     train: ImageSet | None
 
 
-def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
+def read_inputs(driver: str, *paths: PathLike) -> Inputs:
     """Read the files of a driver, and normalise features as the driver does.
 
     Parameters
@@ -140,7 +137,7 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
 
     Examples
     --------
-    >>> import tempfile
+    >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "result.npz")
     ...     np.savez(path, query_f=np.eye(2), query_label=[3, 5], query_cam=[1, 1],

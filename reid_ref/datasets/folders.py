@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import BenchmarkWarning, InputError, Integers, errors_at, in_a_line, warn
+from reid_ref.arrays import (
+    BenchmarkWarning, InputError, Integers, Mask, errors_at, in_a_line, warn)
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.labels import read_cuhk03
 from reid_ref.datasets.records import tables
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.evaluation.lists import short_name
-from reid_ref.files.image_names import SUFFIXES, form_of, parse_names
+from reid_ref.files.image_names import SUFFIXES, form_of, listed_names, parse_names
 from reid_ref.files.image_places import GivenLabels, Order
 from reid_ref.labels import Labels
 
@@ -154,7 +154,7 @@ def _orders(loaders: list[dict[str, Any]], query: Labels, gallery: Labels,
         yield Order(words, sides[0], sides[1], known)
 
 
-def _kept(labels: Labels, loader: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+def _kept(labels: Labels, loader: Mapping[str, Any]) -> Mask:
     """Return which images a loader does not leave out, by `without`: a label or a name."""
     without = str(loader.get("without", ""))
     kept = np.ones(len(labels), dtype=bool)
@@ -199,8 +199,7 @@ def _placed(given: str, *sides: list[str]) -> dict[str, tuple[Integers, Integers
 def _names_on_disk(path: Path, root: Path) -> list[str]:
     """Return the names in a list, or those of a folder's images in the order of `os.listdir`."""
     if path.is_file():
-        lines = read_lines(path, "image names, one per line")
-        return [line.split()[0] for line in lines if line.strip()]
+        return [line.split()[0] for line in listed_names(path)]
     entries = [name for name in os.listdir(path) if not name.startswith(".")]
     below = path.relative_to(root).as_posix()
     images = [f"{below}/{name}" for name in entries if name.lower().endswith(SUFFIXES)]

@@ -2,7 +2,6 @@
 
 VeRi-776's lists of good and junk images are read by `reid_ref.files.lists.read_index_lists`.
 """
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, LabelWarning, as_integers, errors_at, warn
 from reid_ref.arrays.value import Value
-from reid_ref.disk import check_different, check_regular, read_lines
+from reid_ref.disk import PathLike, check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
 from reid_ref.files.image_names import (
     FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
@@ -63,7 +62,7 @@ class Partition(Value):
     gallery: Integers
 
 
-def read_list(path: str | os.PathLike[str]) -> Labels:
+def read_list(path: PathLike) -> Labels:
     """Read a list of image names, one per line, alone or with the identity.
 
     Parameters
@@ -133,7 +132,7 @@ def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
         return Labels(parsed["identity"], parsed["camera"], name=names)
 
 
-def read_side(path: str | os.PathLike[str]) -> Labels:
+def read_side(path: PathLike) -> Labels:
     """Read the labels of one side, with the names of its images if the file has them.
 
     Parameters
@@ -162,7 +161,7 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     return numbered(side, side)[0]
 
 
-def side_as_written(path: str | os.PathLike[str]) -> Labels:
+def side_as_written(path: PathLike) -> Labels:
     """As `read_side`, with labels that are text not yet numbered."""
     path = Path(path)
     if path.suffix.lower() == ".npy":
@@ -173,7 +172,7 @@ def side_as_written(path: str | os.PathLike[str]) -> Labels:
     return labels_of(path, rows_of(path))
 
 
-def is_one_side(path: str | os.PathLike[str]) -> bool:
+def is_one_side(path: PathLike) -> bool:
     """Return whether a file is a table of labels, none of which says what is a query."""
     path = Path(path)
     if path.suffix.lower() not in (".csv", ".tsv"):
@@ -194,7 +193,7 @@ def _labels_from_columns(path: Path) -> Labels:
     return Labels(identity, camera)
 
 
-def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
+def read_sides(*paths: PathLike) -> tuple[Labels, Labels]:
     """Read the labels of query and gallery, with the names of their images.
 
     Parameters
@@ -215,7 +214,7 @@ def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     return read_labels(*listed)
 
 
-def read_tracks(path: str | os.PathLike[str]) -> Tracks:
+def read_tracks(path: PathLike) -> Tracks:
     """Read the tracklets of MARS: tracks_test_info.mat or tracks_train_info.mat.
 
     Raises
@@ -234,7 +233,7 @@ def read_tracks(path: str | os.PathLike[str]) -> Tracks:
     return Tracks(columns[0] - 1, columns[1] - 1, Labels(columns[2], columns[3]))
 
 
-def read_indices(path: str | os.PathLike[str], n_all: int | None = None) -> Integers:
+def read_indices(path: PathLike, n_all: int | None = None) -> Integers:
     """Read places counted from 1, as in MARS's query_IDX.mat, and return them counted from 0.
 
     Raises
@@ -255,7 +254,7 @@ def _places(value: StoredArray, n_all: int | None) -> Integers:
     return index
 
 
-def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
+def read_cuhk03(path: PathLike) -> Partition:
     """Read the configuration of CUHK03-NP.
 
     Parameters
@@ -281,7 +280,7 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
         return Partition(labels, *(_places(arrays[key], len(labels)) for key in CUHK03_KEYS[2:]))
 
 
-def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
+def read_labels(*paths: PathLike) -> tuple[Labels, Labels]:
     """Read the labels of query and gallery from the files of any benchmark.
 
     Parameters
@@ -324,7 +323,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
         return _from_vectors(files)
 
 
-def hold_labels_alone(*paths: str | os.PathLike[str]) -> bool:
+def hold_labels_alone(*paths: PathLike) -> bool:
     """Return whether files that `read_labels` reads hold no features and no distances.
 
     Raises

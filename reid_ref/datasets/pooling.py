@@ -28,7 +28,6 @@ The originals, and what they do otherwise:
 Source: layumi/Person_reID_baseline_pytorch, commit 82ff40f, test.py and evaluate.py;
 layumi/2016_person_re-ID, commit 3ef47fe, evaluation/zzd_evaluation_res_fast.m.
 """
-import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -40,7 +39,7 @@ import numpy as np
 from reid_ref.arrays import (
     Array, Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows)
 from reid_ref.arrays.stored import as_rows, is_lazy, read_rows
-from reid_ref.disk import renamed
+from reid_ref.disk import PathLike, renamed
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredLabels
@@ -231,7 +230,7 @@ def _checked(features: Any, labels: Labels) -> Array:
     return working_precision(rows)
 
 
-def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
+def read_multi_query(path: PathLike) -> tuple[Labels, Array]:
     """Read the multi-query set that layumi's test.py writes with ``--multi``.
 
     Parameters

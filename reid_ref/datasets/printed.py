@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -78,8 +77,7 @@ _LIKE_A_NUMBER = re.compile(r"(?:[^\w[]|_)*\d")
 _MARKS = set("*_~`%†‡§¶★^'\"•$")
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A number of a table.
 
     Parameters
@@ -102,8 +100,7 @@ class Number:
     runs: int = 1
 
 
-@dataclass(frozen=True)
-class PrintedRow:
+class PrintedRow(NamedTuple):
     """A row of a table: its line, its name, its numbers from left to right, and what is none.
 
     `unread`: each cell that begins like a number and is none, after the words of its header.
@@ -252,8 +249,8 @@ def printed_rows(grid: Grid, columns: Sequence[str] = ()) -> list[PrintedRow]:
         rows = [row for row in rows if row.numbers or any(
             words != _BENCHMARK for words, _ in row.unread)]
     is_percent = any(number.percent > 1 for row in rows for number in row.numbers)
-    return [replace(row, numbers=tuple(
-        replace(number, percent=number.percent.scaleb(2)) for number in row.numbers)) if all(
+    return [row._replace(numbers=tuple(
+        number._replace(percent=number.percent.scaleb(2)) for number in row.numbers)) if all(
             number.percent <= 1 and (not is_percent or unit_of(number.percent) < Decimal("0.01"))
             for number in row.numbers) else row for row in rows]
 

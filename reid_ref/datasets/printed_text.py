@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -83,8 +82,7 @@ def _is_decimal(cell: _Cell) -> bool:
     return "." in cell.text and _FIGURE.fullmatch(cell.text) is not None
 
 
-@dataclass
-class _Header:
+class _Header(NamedTuple):
     """The words of a header, a measure as one, and those of the line above it."""
 
     heads: list[_Cell]

@@ -39,11 +39,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import (
-    CameraWarning, Doubles, InputError, Integers, Value, check_choice, refuse_where, warn)
+    Array, CameraWarning, Doubles, InputError, Integers, Value, check_choice, refuse_where, warn)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.disk import tables_of
 from reid_ref.evaluation.how import How, Progress, options_by_name
@@ -85,7 +84,7 @@ class CameraPairs(Value):
     """
 
     rule: str
-    cameras: npt.NDArray[Any]
+    cameras: Array
     ap: Doubles
     rank1: Doubles
     ap_matrix: Doubles

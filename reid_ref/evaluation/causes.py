@@ -11,13 +11,11 @@ section 2.2, weighs an error of a detector by the AP that mending it returns; so
 of errors are those of boxes; ours are those of labels.
 """
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, Mask
+from reid_ref.arrays import Array, Doubles, Integers, Mask
 from reid_ref.disk import tables_of
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, from_lists, stable_order
@@ -48,8 +46,7 @@ def names_of(gallery: Labels) -> Names:
     return Names(kinds, kinds | _WORDS["causes"])
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """What one query loses.
 
     Parameters
@@ -64,7 +61,7 @@ class Loss:
     returned: dict[str, float]
 
 
-def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: Mask,
+def kinds_of_list(row: Array, good: Integers, kept: Mask,
                   camera: int | None, gallery: Labels, distractors: bool = True) -> Integers:
     """Return the kinds of a query's kept images in order, up to the last good one.
 

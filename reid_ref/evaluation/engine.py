@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Integers, Mask, UnmatchedWarning, warn
+from reid_ref.arrays import Integers, Mask, Texts, UnmatchedWarning, warn
 from reid_ref.arrays.cores import using
 from reid_ref.conventions import UNMATCHED, Convention, find_conventions, only_ignored
 from reid_ref.evaluation.how import How
@@ -75,8 +74,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
 
 
 def _statuses(ranks: GoodRanks, loaded: Mask, query: Labels, gallery: Labels,
-              ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None,
-              ) -> npt.NDArray[np.str_]:
+              ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None) -> Texts:
     """Return the status of every query."""
     names = statuses_of(ignored)
     status = np.full(len(query), "ok", dtype=f"<U{max(map(len, names))}")

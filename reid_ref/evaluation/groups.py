@@ -3,6 +3,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -201,8 +202,7 @@ def _at_level(ranks: GoodRanks, level: int, has_steps: bool) -> Doubles:
     return precision
 
 
-@dataclass(frozen=True)
-class RankBand:
+class RankBand(NamedTuple):
     """Intervals of Rank-k, as `Result.interval` gives them, or the range of several runs.
 
     Parameters
@@ -317,8 +317,7 @@ def identity_ap(result: Result) -> Doubles:
     return groups.mAP[groups.counted > 0]
 
 
-@dataclass(frozen=True)
-class ByGood:
+class ByGood(NamedTuple):
     """Mean AP of the queries with a similar number of good images; the shape is (n,).
 
     Parameters

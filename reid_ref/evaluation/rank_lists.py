@@ -1,10 +1,9 @@
 """A query's ranked list, each image with its role; the queries worth a look."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import Array, Integers, Mask, without_warnings
@@ -46,8 +45,7 @@ def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | N
     return nearest
 
 
-@dataclass(frozen=True)
-class ListedImage:
+class ListedImage(NamedTuple):
     """One image of a ranked list.
 
     Parameters
@@ -165,8 +163,7 @@ def worst_queries(result: Result, n: int) -> Integers:
 REASONS: Mapping[str, str] = tables_of("evaluation/words.toml")["reasons"]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One image of a ranked list.
 
     Parameters
@@ -331,7 +328,7 @@ def rank_list(query: int, row: Array, good: Integers, kept: Mask,
         next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 
 
-def _reasons(query: Labels, gallery: Labels, convention: Convention) -> npt.NDArray[np.object_]:
+def _reasons(query: Labels, gallery: Labels, convention: Convention) -> Array:
     """Return why each image would be ignored: the convention's first rule that ignores it."""
     words = [CHOICES["ignored"][rule].short or rule for rule in convention.not_ranked]
     reasons = np.full(len(gallery), words[-1] if words else "", dtype=object)

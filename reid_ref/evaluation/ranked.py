@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,7 @@ class SampleValues:
     features: list[tuple[Array, Array]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class PairParts:
+class PairParts(NamedTuple):
     """All pairs of query and image, in parts, and their distances, which queries share.
 
     Parameters
@@ -446,11 +445,8 @@ class Lists(Ranked):
 
 def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
     """Yield the exact distances of blocks of queries."""
-    done = 0
-    for block in feature_rows(query, gallery, how.scaling(), memory):
-        end = done + len(block)
-        _make_distances(block, read_rows(query, done, end), *how.distance())
-        done = end
+    for rows, block in with_rows(feature_rows(query, gallery, how.scaling(), memory)):
+        _make_distances(block, read_rows(query, rows.start, rows.stop), *how.distance())
         yield block
 
 

@@ -6,6 +6,7 @@ ties, curves over identities) get blocks of rows, which from features are in exa
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -194,21 +195,14 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     """Rank checked features by exact distances, ties in gallery order."""
     parts = feature_parts(query_features, gallery_features, how.scalings,
                           bytes_for(how.max_memory, gallery_features))
-
-    def ranked(precision: Any, report: Any = None) -> Callable[[Convention], GoodRanks]:
-        source = in_parts([partial(part, precision) for part in parts],
-                          len(how.scalings) * len(query), report)
-        return rank_scalings(source, query, gallery, how)
-
-    try:
-        of = ranked(np.float32, in_queries(how.progress, len(query)))
-    except TooFarOff:  # repeat in double precision
-        try:
-            of = ranked(np.float64)
-        except TooFarOff:
-            raise wrong_products() from None
-    return Ranking(of, Curves((), query, gallery),
-                   features_provenance(query_features, gallery_features, how))
+    report = in_queries(how.progress, len(query))
+    for precision in (np.float32, np.float64):
+        with suppress(TooFarOff):  # then in double precision
+            source = in_parts([partial(part, precision) for part in parts],
+                              len(how.scalings) * len(query), report)
+            return Ranking(rank_scalings(source, query, gallery, how), Curves((), query, gallery),
+                           features_provenance(query_features, gallery_features, how))
+    raise wrong_products()
 
 
 def rank_scalings(source: Source, query: Labels, gallery: Labels,

@@ -18,9 +18,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, memory, optional_module
+from reid_ref.arrays import Array, InputError, Texts, memory, optional_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.texts import check_width, text_array
 from reid_ref.disk import check_regular, is_json, text_of
@@ -134,7 +133,7 @@ def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
     return StoredArray(where, shape, dtype, read, size=variable.size)
 
 
-def _text_of_cells(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.str_]:
+def _text_of_cells(values: Array, where: str) -> Texts:
     """Return text as an array: that of rows of characters, or of cells with a row each."""
     cells = [np.ravel(value) for value in values.ravel().tolist()]
     if not all(cell.dtype.kind == "U" and len(cell) <= 1 for cell in cells):
@@ -212,7 +211,7 @@ def read_npy(path: Path) -> Contents:
     return _single(path, array, NPY, dataset=array)
 
 
-def _single(path: Path, array: npt.NDArray[Any], kind: str, dataset: Any = None) -> Contents:
+def _single(path: Path, array: Array, kind: str, dataset: Any = None) -> Contents:
     return Contents({path.stem: StoredArray(
         str(path), array.shape, array.dtype, lambda: array, dataset=dataset)}, kind)
 
@@ -300,7 +299,7 @@ def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
                        dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
 
 
-def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
+def _read_hdf5_text(file: Any, key: str, where: str) -> Texts:
     """Return names; many of them may be one long text of the file."""
     item = file[key]
     check_width(item.dtype.itemsize // 4, where)     # a character takes four bytes at most
@@ -309,7 +308,7 @@ def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
         return text_array(np.ravel(item.asstr()[...]).tolist(), where)
 
 
-def _read_mat_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
+def _read_mat_text(file: Any, key: str, where: str) -> Texts:
     """Return the rows of a char matrix of MATLAB's v7.3, or of the cells of one row each."""
     with (_reading(where, "text in each cell, or a char matrix"),
           memory.limited(memory.most_for(os.path.getsize(file.filename)))):

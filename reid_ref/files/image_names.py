@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, LabelWarning, check_choice, in_a_line, warn
-from reid_ref.disk import read_lines, tables_of
+from reid_ref.disk import PathLike, read_lines, tables_of
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
 from reid_ref.labels import Labels
@@ -55,8 +55,7 @@ FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
     for key, form in tables_of("files/name_forms.toml").items()})
 
 
-def parse_names(names: Iterable[str | os.PathLike[str]],
-                form: str | None = None) -> dict[str, Integers]:
+def parse_names(names: Iterable[PathLike], form: str | None = None) -> dict[str, Integers]:
     """Read identity, camera and the other numbers in file names.
 
     Parameters
@@ -200,10 +199,8 @@ FOLDERS = {"query": ("query", "image_query"),
            "gallery": ("bounding_box_test", "gallery", "image_test")}
 
 
-def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[str]],
-                  root: str | os.PathLike[str],
-                  listed: str | os.PathLike[str] | None = None,
-                  known: list[str] | None = None) -> list[str]:
+def names_of_side(side: str, n_images: int, files: Sequence[PathLike], root: PathLike,
+                  listed: PathLike | None = None, known: list[str] | None = None) -> list[str]:
     """Return the names of one side's images, in the order of the features.
 
     Parameters
@@ -252,8 +249,7 @@ def _in_own_folder(side: str, names: list[str], root: Path) -> list[str]:
                  if (root / folder / names[0]).is_file()), names)
 
 
-def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
-                      listed: str | os.PathLike[str] | None,
+def _names_and_source(side: str, files: Sequence[PathLike], root: Path, listed: PathLike | None,
                       known: list[str] | None) -> tuple[list[str], object]:
     """Return names, and where they are from."""
     if listed is not None:
@@ -282,7 +278,7 @@ def folder_of_side(root: Path, side: str) -> Path | None:
     return next((root / name for name in FOLDERS[side] if (root / name).is_dir()), None)
 
 
-def path_below(root: str | os.PathLike[str], name: str) -> str:
+def path_below(root: PathLike, name: str) -> str:
     """Return the path of a name below the root.
 
     Raises

@@ -9,7 +9,6 @@ Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 37893a
 submit_val/README.md; cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py.
 """
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -17,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers, errors_at
+from reid_ref.arrays import InputError, Integers, Texts, as_integers, errors_at
 from reid_ref.arrays.texts import text_array
-from reid_ref.disk import read_json, read_lines, text_of, unique
+from reid_ref.disk import PathLike, read_json, read_lines, text_of, unique
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
 from reid_ref.evaluation.result_file import ResultFile
@@ -37,7 +35,7 @@ _NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
 _NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
 
 
-def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str]) -> IndexLists:
+def read_index_lists(good: PathLike, junk: PathLike) -> IndexLists:
     """Read two text files of gallery numbers, one line per query, counted from 1.
 
     Parameters
@@ -73,7 +71,7 @@ def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str])
     return IndexLists(*lists)
 
 
-def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
+def read_groups(path: PathLike) -> Texts:
     """Read the group of each query, one per line.
 
     Examples
@@ -93,13 +91,13 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
     return text_array(groups, path)
 
 
-def read_n_good(path: str | os.PathLike[str]) -> Integers:
+def read_n_good(path: PathLike) -> Integers:
     """Read how many good images exist for each query: one vector of whole numbers."""
     return read_contents(Path(path)).single(path, "one array, a number for each query").vector()
 
 
 def read_ranked_lists(
-        path: str | os.PathLike[str], n_query: int, query_names: Sequence[str] | None = None,
+        path: PathLike, n_query: int, query_names: Sequence[str] | None = None,
         gallery_names: Sequence[str] | None = None, first: int | None = None) -> RankedLists:
     """Read one ranked list for each query.
 
@@ -232,7 +230,7 @@ def _names(query_names: Sequence[str] | None, path: Path) -> Sequence[str]:
     return query_names
 
 
-def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFile:
+def lists_of_identities(path: PathLike, query: Labels) -> ResultFile:
     """Read ranked lists of identities, of queries whose true ones are known.
 
     The gallery has one image of each identity; where a list has one again, the place counts, but

@@ -11,9 +11,8 @@ import math
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from io import BufferedReader
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +34,7 @@ _WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its w
 Bytes = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """The header of an array, and where it is in the file.
 
     `packed`: its compressed bytes, or 0. `size`: its bytes with the header, decompressed. `body`:
@@ -175,7 +173,10 @@ def _numbers(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
                              f"{variable.start}")
         dtype = np.dtype(variable.order + _NUMBERS[kind])
         parts.append(np.frombuffer(data, dtype, length // dtype.itemsize, start))
-    numbers = _joined(*parts[rest:])
+    numbers = parts[rest]
+    for imaginary in parts[rest + 1:]:     # of complex numbers
+        numbers = numbers.astype(np.result_type(imaginary, np.complex64))
+        numbers.imag = imaginary
     if variable.kind != "sparse":
         return numbers.reshape(variable.shape, order="F")
     rows, ends = (part.astype(np.int64) for part in parts[:rest])
@@ -188,15 +189,6 @@ def _numbers(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
 
 
 _READERS = {"cell": _cells, "char": _texts}
-
-
-def _joined(real: npt.NDArray[Any], imaginary: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-    """Return complex numbers, or real ones without an imaginary part."""
-    if imaginary is None:
-        return real
-    numbers = real.astype(np.result_type(imaginary, np.complex64))
-    numbers.imag = imaginary
-    return numbers
 
 
 def _decompress(file: BinaryIO, variable: Variable) -> bytearray:

@@ -3,7 +3,6 @@
 Each array gets its role, by a known layout or by its name, and the whole is checked once, with
 messages that name the file and the key.
 """
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
-from reid_ref.disk import check_different, is_json, path_of, renamed
+from reid_ref.disk import PathLike, check_different, is_json, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TABLE, TEXT, Contents, read_contents, read_npy_folder
 from reid_ref.files.given_labels import holds_ranked, lay_labels
@@ -32,7 +31,7 @@ _SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
           "distances": ("query", "gallery")}
 
 
-def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
+def read_result(*paths: PathLike, names: Mapping[str, str] | None = None,
                 reading: Reading = Reading(), labels: Any = ()) -> ResultFile:
     """Read features, distances or ranked lists with their labels from one file, or from several.
 
@@ -69,7 +68,7 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
 
     Examples
     --------
-    >>> import tempfile
+    >>> import os, tempfile
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "result.npz")
@@ -108,7 +107,7 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
         raise
 
 
-def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
+def results_of_files(*paths: PathLike, names: Mapping[str, str] | None = None,
                      reading: Reading = Reading(), labelled: bool = True) -> list[list[Path]]:
     """Return the files of each result: each file alone, or all together, by what is in them.
 
@@ -123,7 +122,7 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
 
     Examples
     --------
-    >>> import tempfile
+    >>> import os, tempfile
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = [os.path.join(folder, name) for name in ("a.npz", "b.npz")]
@@ -182,7 +181,7 @@ def _has_cameras(path: Path, names: Mapping[str, str], reading: Reading,
 read = read_result
 
 
-def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
+def _different(paths: tuple[PathLike, ...]) -> list[Path]:
     if not paths:
         raise InputError("paths", "at least one result file", "none")
     listed = [path_of(path) for path in paths]

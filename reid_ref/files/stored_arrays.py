@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_integers, as_labels, as_names, as_vector, check_length,
+    Array, InputError, Integers, Texts, as_integers, as_labels, as_names, as_vector, check_length,
     check_same_length, memory)
 from reid_ref.arrays.stored import in_rows
 from reid_ref.arrays.texts import check_width
@@ -72,7 +71,7 @@ class StoredArray:
         return cls(error.argument, refusal=error)
 
     @classmethod
-    def of(cls, where: str, array: npt.NDArray[Any], in_file: bool = False) -> StoredArray:
+    def of(cls, where: str, array: Array, in_file: bool = False) -> StoredArray:
         """Return an array that is read, or, `in_file`, one whose memory is that of a file."""
         dataset = None
         if in_file:
@@ -134,19 +133,19 @@ class StoredArray:
 
         return replace(self, dtype=dtype, dataset=None, head=lambda n: None, read=read)
 
-    def outline(self) -> npt.NDArray[Any]:
+    def outline(self) -> Array:
         """Return an array of the same shape and dtype that takes no memory, for checks."""
         self._check(math.prod(self.shape[1:]) if self.in_parts else math.prod(self.shape))
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
-    def load(self) -> npt.NDArray[Any]:
+    def load(self) -> Array:
         """Read the whole array, in the order of C if a copy fits in memory."""
         self._check(math.prod(self.shape))
         read = self.read()
-        value: npt.NDArray[Any] = read.T if self.turned else read
+        value: Array = read.T if self.turned else read
         return in_rows(value) if value.nbytes < memory.free_bytes() else value
 
-    def first(self, n: int) -> npt.NDArray[Any] | None:
+    def first(self, n: int) -> Array | None:
         """Return the first rows; None if a large array would be read for them."""
         if self.in_parts:
             return np.asarray(self.lazy()[:n])
@@ -181,11 +180,11 @@ class StoredArray:
                           "is it the right array?")
         return as_integers(self.load().reshape(-1), self.where)
 
-    def labels(self) -> npt.NDArray[Any]:
+    def labels(self) -> Array:
         """Read one label per image, a whole number or a text."""
         return as_labels(self.names(), self.where) if self.text else self.vector()
 
-    def names(self) -> npt.NDArray[np.str_]:
+    def names(self) -> Texts:
         """Read one name per image."""
         if self.refusal:
             raise self.refusal

@@ -9,16 +9,15 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, errors_at
+from reid_ref.arrays import Array, InputError, errors_at
 from reid_ref.arrays.texts import text_array
 from reid_ref.disk import text_of
 from reid_ref.files.layouts import NAMES, plain_name
-from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 Rows = list[list[str]]
@@ -88,7 +87,7 @@ def _distances(path: Path, gallery: list[str], body: Rows) -> dict[str, StoredAr
         if not are_numbers(row[1:]):
             raise InputError(f"{path}: line {number}", "a name and distances",
                              repr(next(cell for cell in row[1:] if not are_numbers([cell]))))
-    values: dict[str, npt.NDArray[Any]] = {"distances": np.array(
+    values: dict[str, Array] = {"distances": np.array(
         [row[1:] for row in body], dtype=np.float64)}
     sides = {"query": [row[0] for row in body], "gallery": gallery}
     for side, names in sides.items():
@@ -113,9 +112,7 @@ def labels_of(path: Path, rows: Rows) -> Labels:
             columns[column] = array
     if "identity" not in columns:
         raise InputError(f"{path}: line 1", "a column for identity", ", ".join(rows[0]))
-    values: dict[str, Any] = {name: array.names() if name == "name" else array.labels()
-                              for name, array in columns.items()}
-    return Labels(**values)
+    return StoredLabels(columns.pop("identity"), columns.pop("camera", None), columns).load()
 
 
 # ---------------------------------------------------------------- ranked lists

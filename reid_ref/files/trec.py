@@ -23,14 +23,14 @@ Source: usnistgov/trec_eval, form_res_rels.c, m_map.c, m_success.c; Zheng et al.
 """
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import InputError, Integers, JunkWarning, check_real_distances, warn
-from reid_ref.disk import whole_files
+from reid_ref.arrays import (
+    Array, InputError, Integers, JunkWarning, Mask, check_real_distances, warn, with_rows)
+from reid_ref.disk import PathLike, whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK, Labels, cameras_of, check_distances, check_labels
@@ -39,7 +39,7 @@ from reid_ref.labels import JUNK, Labels, cameras_of, check_distances, check_lab
 LONGEST_LIST = 2**24
 
 
-def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels, qrels: TextIO,
+def write_trec(blocks: Iterable[Array], query: Labels, gallery: Labels, qrels: TextIO,
                run: TextIO, progress: Callable[[int], object] | None = None) -> int:
     """Write qrels and run, query after query.
 
@@ -87,11 +87,11 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     query, gallery = check_labels(query, gallery)
     cameras = [cameras_of(labels, "the roles of images in a written ranking")
                for labels in (query, gallery)]
-    done = lines = 0
-    for block in blocks:
-        block = check_distances(block, query[done:done + len(block)], gallery)
+    lines = 0
+    for rows, block in with_rows(blocks):
+        block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
-        for k, distances in enumerate(block, done):
+        for k, distances in enumerate(block, rows.start):
             roles = _roles(query.identity[k], cameras[0][k], gallery.identity, cameras[1])
             images = _until_last_good(distances, roles == 1)
             if len(images) > LONGEST_LIST:
@@ -100,7 +100,6 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
                     remedy=f"in trec_eval's single precision only {LONGEST_LIST} places differ")
             _write_query(f"q{k}", images.tolist(), roles[images].tolist(), qrels, run)
             lines += len(images)
-        done += len(block)
         if progress is not None:
             progress(len(block))
     if n_junk := int(np.count_nonzero(query.identity == JUNK)):
@@ -119,7 +118,7 @@ def _roles(identity: np.int64, camera: np.int64, identities: Integers,
     return roles
 
 
-def _until_last_good(distances: npt.NDArray[Any], good: npt.NDArray[np.bool_]) -> Integers:
+def _until_last_good(distances: Array, good: Mask) -> Integers:
     """Gallery images, nearest first, up to the last good one; without any, the nearest."""
     if not good.any():
         return np.argsort(distances, kind="stable")[:1]
@@ -137,7 +136,7 @@ def _write_query(name: str, images: list[int], roles: list[int], qrels: TextIO,
                    for place, image in enumerate(images, 1))
 
 
-def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str | None = None,
+def export(data: ResultFile, prefix: PathLike, *, metric: str | None = None,
            normalize: bool | None = None, max_memory: int | str | None = None,
            progress: Progress | None = None) -> int:
     """Write a ranking as PREFIX.qrels and PREFIX.run, the two files of trec_eval.

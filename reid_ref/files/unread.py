@@ -8,9 +8,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import UnreadWarning, warn
+from reid_ref.arrays import Array, UnreadWarning, warn
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.result_file import ResultFile
@@ -73,7 +72,7 @@ def _warn_of_features(result: ResultFile, keys: Mapping[str, str],
         _warn([side.where for side in sides], "distances", keys, max(likeness))
 
 
-def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
+def _first(matrix: Any, n: int) -> Array:
     return np.asarray(read_rows(matrix, 0, min(n, matrix.shape[0])))
 
 
@@ -91,8 +90,7 @@ def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: fl
          UnreadWarning)
 
 
-def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None,
-              gallery: npt.NDArray[Any] | None) -> float:
+def _likeness(distances: Array | None, query: Array | None, gallery: Array | None) -> float:
     """Return the rank correlation, of either sign, with the most alike measure; -1 if unknown."""
     if distances is None or query is None or gallery is None:
         return -1
@@ -107,7 +105,7 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
     return best
 
 
-def _correlation(given: npt.NDArray[Any], measured: npt.NDArray[Any]) -> float | None:
+def _correlation(given: Array, measured: Array) -> float | None:
     """Return Spearman's rank correlation; None if the features do not rank."""
     finite = np.isfinite(given) & np.isfinite(measured)
     first, second = (_ranks(row[finite]) for row in (given, measured))
@@ -117,8 +115,7 @@ def _correlation(given: npt.NDArray[Any], measured: npt.NDArray[Any]) -> float |
         ) else 0.0
 
 
-def _ranks(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _ranks(row: Array) -> Array:
     """Return ranks less their mean; equal values have the mean of theirs."""
     _, which, n = np.unique(row, return_inverse=True, return_counts=True)
-    ranks: npt.NDArray[Any] = (np.cumsum(n) - n / 2 - len(row) / 2)[which]
-    return ranks
+    return np.asarray((np.cumsum(n) - n / 2 - len(row) / 2)[which])

@@ -106,8 +106,7 @@ def camera_of(boxes: Boxes) -> Integers:
     if boxes.image_camera is None:
         raise InputError("image_camera", "the camera of each image", "none",
                          "for PRW it is the digit after c in the image's name")
-    cameras: Integers = boxes.image_camera
-    return cameras
+    return np.asarray(boxes.image_camera)
 
 
 # ---------------------------------------------------------------- overlap
@@ -142,8 +141,7 @@ def least_overlap(truth_box: Doubles) -> Doubles:
     array([0.5  , 0.333])
     """
     sides = (truth_box[:, 2:] - truth_box[:, :2]).astype(np.float64)
-    least: Doubles = np.minimum(0.5, sides.prod(axis=1) / (sides + 10).prod(axis=1))
-    return least
+    return np.asarray(np.minimum(0.5, sides.prod(axis=1) / (sides + 10).prod(axis=1)))
 
 
 # ---------------------------------------------------------------- the first overlap is right

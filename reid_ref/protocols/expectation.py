@@ -274,5 +274,4 @@ def _cells(code: Integers, nth: Integers, n_good: int, identities: Identities) -
     nearer = np.cumsum(counts.reshape(-1, n_good), axis=1)
     identity, good = np.nonzero(nearer)
     share = identities.share[identities.start[identity] + nearer[identity, good]]
-    every: Integers = good * len(identities.shares) + share
-    return every
+    return np.asarray(good * len(identities.shares) + share)

@@ -253,7 +253,13 @@ class Result(Value):
         >>> result.value("Rank-2"), result.value("P@2"), result.value("mAP") == result.mAP
         (1.0, 0.5, True)
         """
-        return self._value(measure(name))
+        which = measure(name)
+        if which.of_curve:
+            if _is_beyond(which, self):
+                raise InputError("measure", f"a rank up to {len(self.cmc)}, where this CMC curve "
+                                 "ends", repr(which.name))
+            return self.rank(which.k or 0)
+        return self._mean_of(which)
 
     def of_query(self, name: str) -> Doubles:
         """Return the value of each query under a measure: float64, shape (n_query,).
@@ -276,14 +282,6 @@ class Result(Value):
         (array([0., 1.]), array([0.25, 1.  ]))
         """
         return self._of_query(measure(name))
-
-    def _value(self, which: Measure) -> float:
-        if which.of_curve:
-            if _is_beyond(which, self):
-                raise InputError("measure", f"a rank up to {len(self.cmc)}, where this CMC curve "
-                                 "ends", repr(which.name))
-            return self.rank(which.k or 0)
-        return self._mean_of(which)
 
     def _mean_of(self, which: Measure) -> float:
         """Return the mean, at which results that average otherwise enter the formula."""
@@ -315,7 +313,7 @@ class Result(Value):
     def _query_values(self, metric: str) -> QueryValues:
         """Return what `query_values` does."""
         which = measure(metric)
-        mean, values = self._value(which), self._of_query(which)
+        mean, values = self.value(metric), self._of_query(which)
         loaded = self.per_query.status != "not loaded"
         n_good, convention = self.per_query.n_good[loaded], self.convention
         in_mean = which.in_mean(convention, n_good)
@@ -453,7 +451,9 @@ class Result(Value):
                 "signature": str(self.signature)}
 
     def _pairs(self) -> dict[str, int]:
-        return form.counted_pairs(self.ranks)
+        ranks, first = self.ranks, self.ranks.first_match
+        sums = (ranks.n_kept, ranks.rank - 1, first[first > 0] - 1, ranks.n_beyond)
+        return {name: int(each.sum()) for name, each in zip(form.PAIRS, sums)}
 
     def _source_values(self) -> dict[str, Any]:
         """Return the ranks, and the curve if they do not give it."""

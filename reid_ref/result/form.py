@@ -66,13 +66,6 @@ ONE = (*EVERY, "convention", "labels", "counts", "queries", "cmc", "cmc_length",
 TRIALS = (*EVERY, "average", "trials")
 
 
-def counted_pairs(ranks: GoodRanks) -> dict[str, int]:
-    """Return the number of `PAIRS`."""
-    first = ranks.first_match
-    sums = (ranks.n_kept, ranks.rank - 1, first[first > 0] - 1, ranks.n_beyond)
-    return {name: int(each.sum()) for name, each in zip(PAIRS, sums)}
-
-
 def kinds_of_ranks(cut: str) -> dict[str, Kind]:
     """Return the columns of the ranks under a convention that cuts lists so."""
     return {name: kind for name, kind in OF_RANKS.items()

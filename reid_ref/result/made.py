@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Integers, Texts
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.good_ranks import in_blocks, spread_queries
@@ -29,13 +28,13 @@ class GalleryCounts(NamedTuple):
 class Asked(NamedTuple):
     """Who asked, shape (n,) each; see `PerQuery`."""
 
-    status: npt.NDArray[np.str_]
+    status: Texts
     identity: Integers
     camera: Integers
-    words: Mapping[str, npt.NDArray[np.str_]]
+    words: Mapping[str, Texts]
 
     @classmethod
-    def of(cls, query: Labels, status: npt.NDArray[np.str_]) -> Asked:
+    def of(cls, query: Labels, status: Texts) -> Asked:
         """Return these queries, their texts numbered by themselves; an empty column is unknown."""
         columns: dict[str, Any] = {"camera": np.zeros(0, np.int64)}
         words = {}

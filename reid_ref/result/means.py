@@ -57,7 +57,7 @@ class TrialsResult(Result):
         return read_only(np.concatenate([trial._of_query(which) for trial in self.trials]))
 
     def _mean_of(self, which: Measure) -> float:
-        return mean([trial._value(which) for trial in self.trials], self.trials, self.average)
+        return mean([trial.value(which.name) for trial in self.trials], self.trials, self.average)
 
     def _query_values(self, metric: str) -> QueryValues:
         """As `Result._query_values`, weighted where trials have different numbers of queries."""
@@ -206,10 +206,9 @@ class Expectation(Result):
 
     def _query_values(self, metric: str) -> QueryValues:
         """As `Result._query_values`, each one weighted by how often its query asks."""
-        which = measure(metric)
         values, weight, counted = self._weighted(metric)
         weighted = values * weight * (self.counted / weight.sum())
-        return QueryValues(self._value(which), weighted, counted)
+        return QueryValues(self.value(metric), weighted, counted)
 
     def _mean_of(self, which: Measure) -> float:
         values, weight, counted = self._weighted(which.name)

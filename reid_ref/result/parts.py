@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Array, Doubles, Integers, Mask, Value
+from reid_ref.arrays import Array, Doubles, Integers, Mask, Texts, Value
 from reid_ref.conventions import only_ignored
 from reid_ref.disk import tables_of
 from reid_ref.labels import Labels, fingerprint
@@ -59,10 +58,10 @@ class PerQuery(Value):
     first_match: Integers
     n_good: Integers
     n_junk: Integers
-    status: npt.NDArray[np.str_]
+    status: Texts
     identity: Integers
     camera: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
-    words: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict, repr=False)
+    words: Mapping[str, Texts] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._copy_arrays()
@@ -92,7 +91,7 @@ class PerQuery(Value):
         """Return the labels of the queries, without cameras if these are not known."""
         return Labels(self.identity, self.camera if self.camera.size else None, words=self.words)
 
-    def texts(self, name: str) -> npt.NDArray[Any]:
+    def texts(self, name: str) -> Array:
         """Return a column as it was given: labels that are text are text."""
         known = name in self.words
         return self.labels().texts(name) if known else np.asarray(getattr(self, name))

@@ -99,8 +99,7 @@ def to_dict(result: Result, cmc: int | None = 50,
     >>> json.dumps(reid_ref.to_dict(result))[:57]
     '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
     """
-    values: dict[str, Any] = json_values(Numbers(**numbers_of(result, cmc, measures)))
-    return values
+    return dict(json_values(Numbers(**numbers_of(result, cmc, measures))))
 
 
 def precision_recall(result: Result, query: int) -> tuple[Doubles, Doubles]:

@@ -260,8 +260,7 @@ class Impostors:
         end = np.searchsorted(self._lower, np.atleast_1d(high) + self._error, side="right")
         first = np.minimum(first, end)
         marks = np.bincount(first, minlength=BINS + 1) - np.bincount(end, minlength=BINS + 1)
-        reached: Mask = (np.cumsum(marks)[:BINS] > 0) & ((self._left > 0) | ~self._likely)
-        return reached
+        return np.asarray((np.cumsum(marks)[:BINS] > 0) & ((self._left > 0) | ~self._likely))
 
     def below(self, values: Any, side: Any = "right") -> tuple[Integers, Integers]:
         """Return bounds on the number of impostors up to each value; below it with side "left"."""

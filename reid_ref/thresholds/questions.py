@@ -122,8 +122,7 @@ def equal_error(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
 
     def is_reached(side: int, values: Doubles) -> Mask:
         missed = _times(n_genuine - genuine.below(values), impostors.number)
-        reached: Mask = _times(impostors.below(values)[side], n_genuine) >= missed
-        return reached
+        return np.asarray(_times(impostors.below(values)[side], n_genuine) >= missed)
 
     last, first = (_first(partial(is_reached, side), grid) for side in (0, 1))
     return float(grid[last]), impostors.overlap(grid[first - 1] if first else -np.inf, grid[last])

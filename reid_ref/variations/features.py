@@ -1,6 +1,8 @@
 """What is done to features before they are compared."""
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from reid_ref import distances
@@ -9,7 +11,7 @@ from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, cameras_of
 from reid_ref.reranking.neighbours import joined_features, pairs_of
-from reid_ref.variations.labels import needs_features, sides_of
+from reid_ref.variations.labels import images_of, needs_features, sides_of
 
 #: How many nearest images, itself included, query expansion averages in fast-reid.
 EXPANDED = 5
@@ -95,6 +97,13 @@ def named_by_rows(data: ResultFile) -> ResultFile:
         str(hash(row.tobytes())) for row in side])) for labels, side in zip(
             (data.query, data.gallery), sides_of(data)))
     return replace(data, query=query, gallery=gallery)
+
+
+def without_copies(data: ResultFile) -> ResultFile:
+    """Leave the images of queries out of the gallery."""
+    named: Any = named_by_rows(data)
+    return images_of(data, "query", np.ones(len(data.query), np.bool_),
+                     "gallery", ~np.isin(named.gallery.name, named.query.name))
 
 
 def needs_copies(data: ResultFile) -> str:

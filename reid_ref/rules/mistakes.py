@@ -247,7 +247,8 @@ _LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "last": lambda order, row, identity: order[::-1][
         np.unique(row[order[::-1]], return_index=True)[1]]}
 #: Mistakes with which a query counts if its list has a match.
-_OF_LISTS = {"unordered", "mask good", "mask same", *_LISTS, *map("kept {}".format, _LISTS)}
+_OF_LISTS = {"listed", "unordered", "mask good", "mask same",
+             *_LISTS, *map("kept {}".format, _LISTS)}
 
 
 def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: Any,
@@ -288,6 +289,7 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
         good, kept = np.flatnonzero(same & near), kept & ~same | same & near
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
+    is_good |= np.isin(row, row[good]) & ("tied hits" in keys)
     order = _order(row, convention, is_good, kept, identity, keys)
     n_good, n_kept = len(good), int(kept.sum())
     matches = is_good if convention.junk_match != "never" else is_good & kept

@@ -350,16 +350,17 @@ class Session:
                 rule = None
         if rule and not (rule.mistakes or rule.name != way.name):
             rule = None
-        if (rule is None or "follows no rule" in rule.words) and least is not None and (
-                1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
-                    k, k + 1))], verdict.form).passed for k in range(len(least.query))):
+        is_open = (rule is None or "follows no rule" in rule.words) and not verdict.form.name
+        if is_open and least is not None and 1 < len(least.query) < 20 and all(judge_numbers(
+                tested, [least.take(slice(k, k + 1))], verdict.form).passed
+                for k in range(len(least.query))):
             return f"it is the rule's number {NEARNESS[2]}" if verdict.difference and abs(
                 verdict.difference.theirs - verdict.difference.ours
             ) <= SINGLE else INFLUENCE, None
         if rule:
             return f"it follows {rule}", rule
         return f"elsewhere it follows {self.of_all}" if self.of_all and (
-            self.of_all.name != way.name) else _NO_CAUSE, None
+            self.of_all.name != way.name) else _NO_CAUSE * (not verdict.form.name), None
 
 
 # ------------------------------------------------------------------ what shows a failure

@@ -195,6 +195,16 @@ def clipped_ranks(place):
     return evaluate
 
 
+def hits_by_distance(distmat, q_pids, g_pids, q_camids, g_camids):
+    aps = []
+    for row, pid, camid in zip(distmat, q_pids, q_camids):
+        good = (g_pids == pid) & (g_camids != camid)
+        kept = np.sort(row[(g_pids != pid) | (g_camids != camid)])
+        places = np.flatnonzero(np.isin(kept, row[good])) + 1
+        aps.append(np.mean(np.arange(1, len(places) + 1) / places))
+    return {"mAP": np.mean(aps)}
+
+
 def from_hit_to_hit(distmat, q_pids, g_pids, q_camids, g_camids):
     aps = []
     for hit, keep in lists(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -241,6 +251,7 @@ MISTAKEN = [
     ("torchreid-function", "plain", padded, "a multiple of 8, as distributed samplers do"),
     ("torchreid-function", "late matches", last_of_each, "only the last counts"),
     ("torchreid-function", "plain", from_hit_to_hit, "trapezoids go from hit to hit"),
+    ("torchreid-function", "ties", hits_by_distance, "matches are found by distance"),
     ("torchreid-function", "late matches", clipped_ranks(49), "counts as found at that rank"),
     ("torchreid-function", "late matches", clipped_ranks(0), "counts as a hit at Rank-1"),
     ("torchreid-function", "any distances", in_text_order, "are put in order as text"),

@@ -246,7 +246,7 @@ def test_a_file_of_a_repository_whose_root_is_not_on_the_path(folder, imports, m
 @pytest.mark.parametrize(("spec", "message"), [
     ("code/none.py:ap", "code/none.py: .*a Python file"),
     ("code:ap", "code:ap cannot be imported: AttributeError: module 'code' has no attribute 'ap'"),
-    ("code/mine.py:none", "cannot be imported: AttributeError: module 'reid_ref_evaluator' has"),
+    ("code/mine.py:none", "cannot be imported: AttributeError: module 'reid_ref_evaluator_0' has"),
     ("code/mine.py:Setting.top", "Setting.top: .*a function"),
     ("bad.py:f", "bad.py:f cannot be imported: SyntaxError: "),
     ("leaves.py:f", "cannot be imported: its process ended with exit code 3 before it answered"),

@@ -42,7 +42,7 @@ MIXED = page_of("a | 94.42 | 86.1", "b (mean of runs) | 94.42 | 86.1", "c | 94..
 def test_the_last_line_says_what_was_not_judged(tmp_path, capsys):
     status, last, err = check(MIXED, tmp_path, capsys)
     assert (status, err) == (0, "")
-    assert last == ("4 rows read: 1 judged, 1 in part, 2 not judged; 0 impossible; not judged: "
+    assert last == ("4 rows read: 2 judged (1 in part), 2 not judged; 0 impossible; not judged: "
                     "mean of runs: 1, Market-1501: no Rank-k: 1, "
                     "RegDB: no count on record (--queries N): 1, unread cells: 1")
     assert check(MIXED, tmp_path, capsys, "--strict")[0] == 1

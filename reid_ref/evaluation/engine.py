@@ -112,9 +112,11 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                          if count and name not in ("ok", "not loaded"))
     n_loaded = len(query) - result.counts.status["not loaded"]
+    in_cmc = UNMATCHED[result.convention.unmatched].in_cmc
     counts_as = ("count as NaN" if result.counted and np.isnan(result.mAP) else
-                 "count as AP 0" if result.counted == n_loaded else
+                 "count as AP 0" + ", and are left out of CMC" * (not in_cmc)
+                 if result.counted == n_loaded else
                  "are left out of mAP and mINP, and are misses in CMC"
-                 if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")
+                 if in_cmc else "are left out")
     warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
          f"{first}): they {counts_as}; {remedy}", UnmatchedWarning)

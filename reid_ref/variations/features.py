@@ -84,7 +84,7 @@ def nearest_of_track(data: ResultFile) -> ResultFile:
     order = np.lexsort(keys := np.stack(
         [alone, cameras_of(gallery, "a track"), gallery.identity]))
     starts = np.flatnonzero(np.diff(keys[:, order], prepend=-2).any(axis=0))
-    nearest = [np.minimum.reduceat(distances.distance_matrix(
+    nearest = [np.fmin.reduceat(distances.distance_matrix(
         query[each], rows[order], "cosine", True), starts, axis=1)
         for each in blocks_of(len(query), _ROWS)]
     return replace(data, query_features=None, gallery_features=None,
@@ -93,25 +93,37 @@ def nearest_of_track(data: ResultFile) -> ResultFile:
 
 def named_by_rows(data: ResultFile) -> ResultFile:
     """Name images by their features, so that copies have one name."""
-    query, gallery = (replace(labels, name=np.array([
-        str(hash(row.tobytes())) for row in side])) for labels, side in zip(
-            (data.query, data.gallery), sides_of(data)))
-    return replace(data, query=query, gallery=gallery)
+    query, gallery = _names(data)
+    return replace(data, query=replace(data.query, name=query),
+                   gallery=replace(data.gallery, name=gallery))
 
 
 def without_copies(data: ResultFile) -> ResultFile:
     """Leave the images of queries out of the gallery."""
-    named: Any = named_by_rows(data)
-    return images_of(data, "query", np.ones(len(data.query), np.bool_),
-                     "gallery", ~np.isin(named.gallery.name, named.query.name))
+    query, gallery = _names(data)
+    return images_of(data, "query", np.ones(len(query), np.bool_),
+                     "gallery", ~np.isin(gallery, query))
 
 
 def needs_copies(data: ResultFile) -> str:
     """Return why not, if no gallery image is that of a query."""
-    if lacks := needs_features(data):
-        return lacks
-    query, gallery = ({hash(row.tobytes()) for row in side} for side in sides_of(data))
-    return "" if query & gallery else "no gallery image is that of a query"
+    return needs_features(data) or "no gallery image is that of a query" * (
+        not np.isin(*_names(data)).any())
+
+
+def needs_others(data: ResultFile) -> str:
+    """Return why not, if the gallery has no other images than those of queries."""
+    query, gallery = _names(data)
+    return "the gallery has only images of queries" * bool(np.isin(gallery, query).all())
+
+
+def _names(data: ResultFile) -> list[Any]:
+    """Return names of the images of both sides: of equal features, which are not all 0, one."""
+    sides = sides_of(data)
+    kind = np.result_type(*sides)
+    return [np.array([str(hash((row.astype(kind) + 0).tobytes())) if row.any() else f"{side} {k}"
+                      for k, row in enumerate(rows)])
+            for side, rows in zip(("query", "image"), sides, strict=True)]
 
 
 def centred_together(data: ResultFile) -> ResultFile:

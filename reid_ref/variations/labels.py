@@ -42,6 +42,19 @@ def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
     return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
 
 
+def whole_batches(size: int, data: ResultFile) -> ResultFile:
+    """Leave out the last queries, which fill no batch."""
+    kept = np.arange(len(data.query)) < len(data.query) // size * size
+    return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
+
+
+def first_queries(data: ResultFile) -> ResultFile:
+    """Keep the first query of each identity."""
+    first = np.zeros(len(data.query), np.bool_)
+    first[np.unique(data.query.identity, return_index=True)[1]] = True
+    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
+
+
 def renumbered(column: str, data: ResultFile) -> ResultFile:
     """Number a column of each side from 0, as if the other were not there; -1 stays."""
     def of_side(side: Labels) -> Labels:
@@ -114,7 +127,7 @@ def needs_more(length: int, data: ResultFile) -> str:
     """Return why not, if no identity fills lists of a length: recall is the whole."""
     good = np.isin(data.gallery.identity, data.query.identity)
     largest = np.unique(data.gallery.identity[good], return_counts=True)[1].max(initial=0)
-    return "" if largest > length else f"no identity has more than {length} images"
+    return "" if largest > length else f"no query's identity has more than {length} images"
 
 
 def needs_label(label: int, data: ResultFile) -> str:

@@ -4,13 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, Mask, read_only
+from reid_ref.arrays import Doubles, Integers, read_only
 from reid_ref.measures import MEASURES, Measure
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranking import good_ranks
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
-from reid_ref.result.parts import fingerprint_of
 
 
 def in_whole_numbers(ranks: GoodRanks) -> Doubles:
@@ -73,36 +71,6 @@ def over_drawn(result: Result) -> Result:
     """
     mean = np.sum(np.diff(result.cmc, prepend=0) / np.arange(1, len(result.cmc) + 1))
     return _with_values(result, np.where(result.per_query.matched, mean, np.nan))
-
-
-def whole_batches(size: int, result: Result) -> Result:
-    """Return the result without the last queries, which fill no batch."""
-    n_query = len(result.per_query.identity)
-    return _of_queries(result, np.arange(n_query) < n_query // size * size)
-
-
-def first_queries(result: Result) -> Result:
-    """Return the result of the first query of each identity."""
-    identity = result.per_query.identity
-    first = np.unique(identity, return_index=True)[1]
-    return _of_queries(result, np.isin(np.arange(len(identity)), first))
-
-
-def _of_queries(result: Result, mask: Mask) -> Result:
-    """Return the result of some queries; a curve that needs whole rows is not known of them: NaN.
-    """
-    old, convention, length = result.per_query, result.convention, len(result.cmc)
-    ranks = good_ranks.of_queries(result.ranks, mask)
-    per_query = replace(old, values={name: each[mask] for name, each in old.values.items()}, **{
-        name: getattr(old, name)[mask[:len(getattr(old, name))]] for name in (
-            "first_match", "n_good", "n_junk", "status", "identity", "camera")})
-    loaded = good_ranks.of_queries(ranks, per_query.status != "not loaded")
-    cmc = (np.full(length, np.nan) if convention.curve.of_rows else
-           convention.curve_of_ranks(convention.cut_off(loaded), length))
-    return replace(result, cmc=cmc, per_query=per_query, ranks=ranks,
-                   counts=replace(result.counts, query=len(ranks.found)),
-                   fingerprints=result.fingerprints._replace(
-                       query=fingerprint_of(per_query.labels())))
 
 
 def _with_values(result: Result, ap: Doubles) -> Result:

@@ -11,6 +11,8 @@ from reid_ref.datasets.published import Figure, agreement
 
 #: What tables print beside each other.
 COLUMNS = ("Rank-1", "mAP", "mINP", "Rank-5", "Rank-10")
+#: Numbers of a figure whose orders are tried: of more there are too many.
+MOST = 4
 
 
 class Exchanged(NamedTuple):
@@ -47,7 +49,7 @@ def exchanged_numbers(figure: Figure, numbers: Mapping[Way, Mapping[str, float]]
     {'Rank-1': 'Rank-5', 'mAP': 'mAP'}
     """
     printed = figure.numbers()
-    if len(printed) < 2:
+    if not 2 <= len(printed) <= MOST:
         return None
     found: dict[tuple[bool, tuple[str, ...]], list[Way]] = {}
     points = set()

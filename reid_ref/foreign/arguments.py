@@ -206,7 +206,7 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
-        signature = inspect.signature(lambda *arrays: None)
+        signature = inspect.signature(lambda *arrays, **settings: None)
     kinds = inspect.Parameter
     found = {p.kind for p in signature.parameters.values()}
     said = {key: value for key, value in settings.items() if isinstance(value, str)
@@ -224,7 +224,8 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
     at = [value for key, value in [*settings.items(), *((p.name, p.default) for p in parameters)]
-          if isinstance(value, (list, tuple)) and meaning_of(key) == "rank"]
+          if isinstance(value, (list, tuple)) and meaning_of(key) == "rank"
+          and all(isinstance(k, int) and k > 0 for k in value)]
     others = ("ranked", "similarity") if {*named.values()}.isdisjoint(
         ("distances", "similarity")) else ("features", "ranked", "similarity")
     given = tuple((p.name * (p.kind is not kinds.POSITIONAL_ONLY), part) for p in parameters

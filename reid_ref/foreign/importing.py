@@ -110,16 +110,10 @@ def load_functions(spec: str) -> tuple[list[Any], str]:
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:
-    """Yield the ways to import a module or a file, each with what is told of it.
-
-    What a file imports is looked for in its own folder first, and last in those above it.
-    """
+    """Yield the ways to import a module or a file, each with what is told of it."""
     file = Path(module)
     if module.endswith(".py"):
-        folder, *above = map(str, file.absolute().parents)
-        sys.path[:] = dict.fromkeys([folder, *sys.path, *above])
-        # A name of its own each time: what is pickled for other processes is looked for by it.
-        yield lambda: (_run_file(f"reid_ref_evaluator_{next(_IMPORTS)}", file), "")
+        yield lambda: (_run_in_repository(file), "")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
@@ -129,6 +123,22 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
 
 
 _IMPORTS = itertools.count()
+
+
+def _run_in_repository(file: Path) -> Any:
+    """Run a file; a module that it lacks is looked for in the folders above it."""
+    sys.path.insert(0, str(file.absolute().parent))
+    while True:
+        try:  # by a name of its own each time, since what is pickled for forks is looked for by it
+            return _run_file(f"reid_ref_evaluator_{next(_IMPORTS)}", file)
+        except ModuleNotFoundError as error:
+            name = str(error.name).partition(".")[0]
+            root = next((str(folder) for folder in file.absolute().parents
+                         if (folder / name).is_dir() or (folder / f"{name}.py").is_file()), "")
+            if not root or root in sys.path[:1]:
+                raise
+            sys.path.insert(0, root)
+            sys.modules.pop(name, None)  # another package of this name, such as utils
 
 
 def _run_file(name: str, file: Path) -> Any:

@@ -20,12 +20,13 @@ from reid_ref.commands.validate.show.headline import headline
 from reid_ref.datasets.published import parse_figure
 from reid_ref.ranking.ranked_lists import RankedLists
 from reid_ref.variations import VARIATIONS, Variation, chains_of, find_variation, outcomes_of
+from reid_ref.variations.features import nearest_of_track, needs_copies
 from tests.cases import save_features
 from tests.commands.common import command
 from tests.nightly import cases
 from tests.refusals import refused
 from tests.variations import (
-    digits, evaluated, figure_of, made, plain, quiet, tried)
+    KINDS, digits, evaluated, figure_of, made, plain, quiet, tried)
 
 #: The made file on which only it prints some figure, if not the first one.
 KIND = {"float32-cosine": "doubles", "without-junk": "junk query",
@@ -100,7 +101,19 @@ def test_a_part_of_the_queries_is_what_an_evaluation_of_them_gives():
     own = evaluated(part, metric="cosine")
     assert np.array_equal(walk.end.cmc, own.cmc) and walk.end.mAP == own.mAP
     assert walk.end.mINP == own.mINP and walk.end.fingerprints.query == own.fingerprints.query
-    assert walk.most_moved() == []
+    assert walk.most_moved() == [] and walk.end.counts == own.counts
+    assert walk.end.signature["queries"] == "32"
+
+
+def test_copies_have_equal_numbers_and_zeros_are_no_copies():
+    copies, data = KINDS["copies"](made()), KINDS["few images"](made())
+    assert needs_copies(replace(
+        copies, gallery_features=copies.gallery_features.astype(np.float64))) == ""
+    query, gallery = data.query_features.copy(), data.gallery_features.copy()
+    query[0] = gallery[0] = 0
+    assert needs_copies(replace(data, query_features=query, gallery_features=gallery))
+    nearest = nearest_of_track(replace(data, gallery_features=gallery))
+    assert np.isnan(nearest.distances).sum() <= len(query)  # a track of that image alone
 
 
 # ---------------------------------------------------------------- what it is worth

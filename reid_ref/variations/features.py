@@ -9,7 +9,7 @@ from reid_ref import distances
 from reid_ref.arrays import Array, blocks_of
 from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, cameras_of
+from reid_ref.labels import DISTRACTOR, Labels, cameras_of
 from reid_ref.reranking.neighbours import joined_features, pairs_of
 from reid_ref.variations.labels import images_of, needs_features, sides_of
 
@@ -69,9 +69,13 @@ def gallery_means(data: ResultFile) -> ResultFile:
     """
     # The mean of zeros alone is zeros, for which ranking has the reason.
     gallery, rows = data.gallery, np.nan_to_num(distances.unit_rows(sides_of(data)[1]))
-    alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
-    pooled, labels = pool_frames(rows, replace(gallery, video=alone), "mean")
+    pooled, labels = pool_frames(rows, replace(gallery, video=_alone(gallery)), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
+
+
+def _alone(gallery: Labels) -> Array:
+    """Return 0 for images of persons, and for each of the others a number of its own."""
+    return np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
 
 
 def nearest_of_track(data: ResultFile) -> ResultFile:
@@ -80,9 +84,8 @@ def nearest_of_track(data: ResultFile) -> ResultFile:
     Images labelled 0 or -1 stay as they are.
     """
     (query, rows), gallery = sides_of(data), data.gallery
-    alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
     order = np.lexsort(keys := np.stack(
-        [alone, cameras_of(gallery, "a track"), gallery.identity]))
+        [_alone(gallery), cameras_of(gallery, "a track"), gallery.identity]))
     starts = np.flatnonzero(np.diff(keys[:, order], prepend=-2).any(axis=0))
     nearest = [np.fmin.reduceat(distances.distance_matrix(
         query[each], rows[order], "cosine", True), starts, axis=1)

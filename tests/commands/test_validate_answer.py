@@ -260,6 +260,17 @@ def test_what_alone_prints_a_figure_with_few_accidents_is_a_candidate():
         assert none["answer"].startswith("no cause can be named: what prints it is listed below")
 
 
+def test_what_another_rule_of_ap_prints_is_not_called_impossible():
+    data = made(5)
+    way = FoundWay(("integer-division",), "normalised", "matlab", .4, .03, "", "", "", "")
+    answer = replace(rows(data, "36.67/3.00", search=False)[0], search=Search(9, 9, 0, (way,), {}))
+    low = tuple(replace(bounds, holds=False) for bounds in answer.bounds)
+    for search, start in ((answer.search, "yes, in this way alone; with this Rank-1 the usual"),
+                          (None, "impossible: mAP 3.00; with this Rank-1 the usual rules of AP")):
+        assert low and dict(headline(replace(answer, bounds=low, search=search), ["a"]))[
+            "possible"].startswith(start)
+
+
 def test_a_count_that_is_none_may_be_over_other_queries():
     said = rows(made(5), "36.32/27.28", search=False)[1]
     assert "over another number of queries" in said["possible"]

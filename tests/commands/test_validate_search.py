@@ -112,8 +112,18 @@ def test_copies_have_equal_numbers_and_zeros_are_no_copies():
     query, gallery = data.query_features.copy(), data.gallery_features.copy()
     query[0] = gallery[0] = 0
     assert needs_copies(replace(data, query_features=query, gallery_features=gallery))
-    nearest = nearest_of_track(replace(data, gallery_features=gallery))
-    assert np.isnan(nearest.distances).sum() <= len(query)  # a track of that image alone
+
+
+def test_an_image_of_zeros_is_not_the_nearest_of_its_track():
+    data = KINDS["few images"](made())
+    rows = np.flatnonzero(data.gallery.identity > 0).repeat(2)
+    twice = replace(data, gallery=data.gallery[rows], gallery_features=data.gallery_features[rows])
+    zeros = twice.gallery_features.copy()
+    zeros[::2] = 0
+    expected = nearest_of_track(twice).distances
+    assert np.array_equal(
+        nearest_of_track(replace(twice, gallery_features=zeros)).distances, expected)
+    assert not np.isnan(expected).any()
 
 
 # ---------------------------------------------------------------- what it is worth

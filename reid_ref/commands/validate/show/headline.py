@@ -152,8 +152,9 @@ def _possible(answer: Validation) -> str:
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         printed = answer.reproduced or search and search.ways and search.tells
-        start = "only so" if printed else f"impossible: mAP {answer.figure.mAP}"
-        return f"{start}, where Rank-1 allows {least:.2f} to {most:.2f} by the usual rules of AP"
+        start = "yes, in this way alone" if printed else f"impossible: mAP {answer.figure.mAP}"
+        return (f"{start}; with this Rank-1 the usual rules of AP allow mAP {least:.2f} to "
+                f"{most:.2f}")
     verb = "is" if any(counts.rounding != "no" for counts in own) else "could be"
     return "yes" + "".join(f", Rank-1 {verb} {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)

@@ -2,6 +2,8 @@
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
-from reid_ref.foreign.child import Child, Outcome
+from reid_ref.foreign.child import Asking, Child, Outcome
 from reid_ref.foreign.importing import TOOLBOXES, check_spec
 from reid_ref.labels import JUNK, cameras_of
 from reid_ref.measures import RANKS
@@ -24,7 +26,7 @@ from reid_ref.rules.candidates import find_rules, in_choices, rules_of_protocols
 from reid_ref.rules.changed import unlike
 from reid_ref.rules.mistakes import FAULTS
 from reid_ref.rules.numbers import (
-    ADDITIONS, Compared, compared, impossible, mismatches, result_of)
+    ADDITIONS, Compared, compared, mismatches, result_of)
 from reid_ref.rules.search import (
     Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, nearest_rule, rule_of)
 
@@ -88,10 +90,8 @@ class CrossCheck(Value, Ranks):
 
     Parameters
     ----------
-    evaluator, version : str
-        The name that was given; the version, if it is a package.
-    computes, fed : str
-        What was called, and with what.
+    evaluator, fed : str
+        The name that was given, and with what it was called.
     verdict : {"equal", "different", "failed"}
         Failed: it raised, or what it returned is no answer.
     rule : str or None
@@ -100,11 +100,9 @@ class CrossCheck(Value, Ranks):
         The convention whose numbers it gives; None unless the verdict is equal.
     also : tuple of str
         Other conventions that give the same numbers here.
-    expected : str or None
-        The convention that a built-in evaluator should follow.
     closest : str or None
         The convention that it follows; or else the one from which a choice or a mistake or two
-        lead to its numbers, or the one with the most equal APs. None if these are fewer than half.
+        lead to its numbers, or the one with the most equal APs. None if it gave no numbers.
     unlike : str
         How the rule differs from Market-1501's and from torchreid's, with what that changes here
         in points of mAP.
@@ -123,8 +121,6 @@ class CrossCheck(Value, Ranks):
         How CMC or the means differ, and more that is known.
     defects : dict of str to str
         Known defects that show: name to sentence.
-    problems : tuple of str
-        What is wrong with its numbers as such: NaN, a CMC above 1 or falling, lengths.
     failure : str
         Its own message; "" unless the verdict is failed.
     printed : str
@@ -134,14 +130,11 @@ class CrossCheck(Value, Ranks):
     """
 
     evaluator: str
-    version: str
-    computes: str
     fed: str
     verdict: str
     rule: str | None
     follows: str | None
     also: tuple[str, ...]
-    expected: str | None
     closest: str | None
     unlike: str
     unseen: tuple[str, ...]
@@ -156,7 +149,6 @@ class CrossCheck(Value, Ranks):
     first_difference: FirstDifference | None
     remarks: tuple[str, ...]
     defects: dict[str, str]
-    problems: tuple[str, ...]
     failure: str
     printed: str
     warned: tuple[str, ...]
@@ -250,11 +242,11 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         check_count(queries, "queries")
         every = _some(every, queries)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank or MAX_RANK, settings)) as child:
-        check = _compare(child, data, How(metric=metric, normalize=normalize), every, requested,
-                         ADDITIONS if tolerance is None else tolerance,
-                         progress or (lambda _: None))
-    return replace(check, fed=f"{check.fed}{data.input.remark}")
+            closing(Child(evaluator, timeout, Path(folder), partial(
+                Asking, Path(folder), max_rank or MAX_RANK, settings))) as child:
+        return _compare(child, data, How(metric=metric, normalize=normalize), every, requested,
+                        ADDITIONS if tolerance is None else tolerance,
+                        progress or (lambda _: None))
 
 
 class _Asked(NamedTuple):
@@ -289,26 +281,24 @@ class _Match(NamedTuple):
 def _compare(child: Child, data: ResultFile, how: How, every: Integers,
              requested: list[Convention] | None, tolerance: float,
              progress: Progress) -> CrossCheck:
-    about, loading = child.load()
+    loading = child.load()
+    name, words = loading.value
     few = _some(every, _FIRST)
     first = asked = _ask(child, "few", data, how, few,
                          progress if len(few) == len(every) else lambda _: None)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
         asked = _ask(child, "all", data, how, every, progress, first)
-    claimed = requested or ([find_rules(about.expected)[0]] if about.expected else [])
-    match, also = _matched(first, asked, claimed, requested, tolerance)
-    if match is None or not match.agrees:
-        first, asked = (_with_draws(child, name, each) for name, each in (
+    match, also = _matched(first, asked, requested, tolerance)
+    if not match.agrees:
+        first, asked = (_with_draws(child, part, each) for part, each in (
             ("few", first), ("few" if asked is first else "all", asked)))
         if len(asked.answer.drawn):
-            match, also = _matched(first, asked, claimed, requested, tolerance)
-    queries, arrays, outcome, answer, _ = asked
-    agrees = match is not None and match.agrees
-    wrong = impossible(answer, queries, len(arrays.gallery), agrees)
-    verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
-    rule = match and match.rule
+            match, also = _matched(first, asked, requested, tolerance)
+    _, arrays, outcome, answer, _ = asked
+    rule = match.rule
+    verdict = "failed" if outcome.failure else "equal" if match.agrees else "different"
     alone = " (AP of each query alone)" if rule and not (
-        agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
+        match.agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
 
     def cost(base: Convention) -> str:
         if answer.mAP is None:
@@ -318,14 +308,15 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     ranks: dict[str, Any] = {
         f"Rank_{k}": float(share) for k, share in zip(answer.at, answer.curve) if k in RANKS}
     return CrossCheck(
-        **about._asdict(), verdict=verdict, **_closest(asked, match),
+        evaluator=name, verdict=verdict, **_closest(asked, match),
+        fed=f"{words}; the arrays as they are, label -1 included{data.input.remark}",
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
-        follows=match.way.name if match and verdict == "equal" else None,
+        follows=match.way.name if verdict == "equal" else None,
         also=also if verdict == "equal" else (),
         **ranks, mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at, cmc=answer.curve,
         ap=answer.ap, unseen=tuple(_unseen(arrays)),
         remarks=tuple(_remarks(asked, match, len(data.query))),
-        defects=_faults(arrays, answer, rule), problems=tuple(wrong), failure=outcome.failure,
+        defects=_faults(arrays, answer, rule), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
 
@@ -337,18 +328,15 @@ def _with_draws(child: Child, name: str, asked: _Asked) -> _Asked:
 
 
 # ------------------------------------------------------------------ which rule
-def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
-             requested: list[Convention] | None,
-             tolerance: float) -> tuple[_Match | None, tuple[str, ...]]:
+def _matched(first: _Asked, asked: _Asked, requested: list[Convention] | None,
+             tolerance: float) -> tuple[_Match, tuple[str, ...]]:
     """Return the answer beside the rule that gives it, or the closest; and the other names."""
     sample = [*_by_ap(first, range(2), range(2, 24)), (first.arrays, first.answer)]
-    ways = requested or named_rules(answered(sample))
+    ways, claimed = requested or named_rules(answered(sample)), requested or []
     rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
     way = rule and _named(rule.convention, requested) or nearest_rule(
         answered(sample), tolerance, requested)
     match = _beside(asked, way, rule)
-    if not (rule or requested or "ap" in match.parts and match.parts["ap"].share >= .5):
-        return None, ()
     if not match.equal.all():  # perhaps these queries show what the first did not
         differ, same = (np.flatnonzero(of)[:_SAMPLE] for of in (~match.equal, match.equal))
         pairs = _by_ap(asked, differ[:2], differ, same)
@@ -400,8 +388,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
          progress: Progress, first: _Asked | None = None) -> _Asked:
     """Ask about some queries, for the AP of each, too, unless that failed at `first`."""
     query, gallery, n = data.query[queries], data.gallery, len(queries)
-    arrays = child.give(name, data.input.exact_rows(queries, how),
-                        Arrays(np.zeros((0, 0)), query, gallery).columns())
+    arrays = child.give(name, data.input.exact_rows(queries, how), query, gallery)
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.value or Answer()
@@ -413,7 +400,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
         if single.value is None or single.value.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
-            ap[k] = (single.value.of_percent() if answer.percent else single.value).mAP
+            ap[k] = single.value.mAP
         progress(1)
         if single.hung:
             refused, ap = {k: f"query {queries[k]} alone: {single.failure}"}, np.full(n, np.nan)
@@ -423,9 +410,9 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
                   replace(answer, ap=None if np.isnan(ap).all() else ap), refused)
 
 
-def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
+def _closest(asked: _Asked, match: _Match) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
-    if match is None:
+    if not match.parts:
         return {"closest": None, "reference": None, "agreement": {}, "queries": None,
                 "first_difference": None}
     queries, ap, first = asked.queries, asked.answer.ap, None
@@ -471,28 +458,23 @@ def _faults(arrays: Arrays, answer: Answer, rule: FoundRule | None) -> dict[str,
         if there}
 
 
-def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
+def _remarks(asked: _Asked, match: _Match, n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
     remarks = [*answer.told, *["its numbers are percent: divided by 100"] * answer.percent]
     if len(queries) < n_query:
         remarks.append(f"called with a sample of {len(queries):,} of {n_query:,} queries")
-    if match and match.way.base in rules_of_protocols():
+    if match.way.base in rules_of_protocols():
         remarks.append(f"{match.way.base} is {in_choices(match.way)}")
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP"))
-    n_good = match.result.per_query.n_good if match else np.ones(len(queries))
-    if not n_good.all():
+    n_good = match.result.per_query.n_good
+    if match.parts and not n_good.all():
         remarks.append(f"{np.sum(n_good == 0)} of {len(n_good)} queries have no good image")
     silent = [k for k in sorted(refused) if n_good[k]]
     if answer.ap is not None and silent:
-        good = " with a good image" * bool(match)
-        remarks.append(f"asked alone, it fails on {len(silent)}{good}, first on query "
+        remarks.append(f"asked alone, it fails on {len(silent)} with a good image, first on query "
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
-    if match is None:
-        return remarks if answer.ap is None else [
-            *remarks, "no convention gives half of its APs, and none does with the other choices "
-            "and mistakes known here"]
     tolerance = max(ADDITIONS, match.rule.tolerance if match.rule else 0)
     return [*remarks, *(f"{each}".replace("by the rule", f"by {match.way.name}")
                         for each in mismatches(answer, match.result, tolerance)[0]

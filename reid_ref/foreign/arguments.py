@@ -78,17 +78,11 @@ class Fed(NamedTuple):
         """Whether it takes one set, which is evaluated against itself."""
         return not any(part[0] == "g" for part in self.parts) and "ranked" not in self.parts
 
-    @property
-    def made_up(self) -> list[str]:
-        """The names of parameters that are given None, since nothing tells what they are."""
-        return [key for key, part in self.given if part == "nothing"]
-
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            value = {"rank": rank or MAX_RANK, "nothing": None,
-                     "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
-            return key if key in (value, part) else f"{key}={value}" if key else str(value)
+            value = str(rank or MAX_RANK) if part == "rank" else _WORDS.get(part, part)
+            return key if key in (value, part) else f"{key}={value}" if key else value
         return ", ".join(named(*each) for each in self._at(rank))
 
     def _at(self, rank: int | None) -> list[tuple[str, str]]:
@@ -123,8 +117,7 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     else:
         values = getattr(labels, column)
     if values is None:
-        raise InputError("", got=f"it takes {column}, and the labels have no {column}"
-                         if column != "features" else "it takes features, and there are none")
+        raise InputError("", got=f"it takes {column}, and there are none")
     return np.array(values, order="C")
 
 
@@ -220,7 +213,7 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     needed = [p for p in parameters if p.default is kinds.empty]
     named, ordered = _meanings(parameters, needed, said)
     if ordered is None:
-        raise _refusal(name, signature, named, [p.name for p in needed if not named[p.name]])
+        raise _refusal(name, named, [p.name for p in needed if not named[p.name]])
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
     at = [value for key, value in [*settings.items(), *((p.name, p.default) for p in parameters)]
@@ -235,16 +228,14 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     return Fed(function, given, optional, settings, ordered, at[0] if at else ())
 
 
-def _refusal(name: str, signature: inspect.Signature, named: Mapping[str, str],
-             unknown: list[str]) -> InputError:
+def _refusal(name: str, named: Mapping[str, str], unknown: list[str]) -> InputError:
     call = ", ".join(f"{key}={_WORDS.get(part, part) or '?'}" for key, part in named.items()
                      if part or key in unknown)
     guess = next(iter(unknown), "")
     role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
     return InputError(
         "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
-        "g_camids), " + (f"understood as ({call})" if any(named.values()) else
-                         f"or (distances, query, gallery), got one of {signature}"),
+        f"g_camids) or (distances, query, gallery), understood as ({call})",
         remedy=f"{guess}: features? then say --setting {guess}={role}"
         if guess and len(named) > 2 else "an adapter of one line gives it this form")
 

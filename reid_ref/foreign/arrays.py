@@ -1,7 +1,6 @@
 """What an evaluator is handed: distances, the labels of both sides, and features."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,6 @@ from reid_ref.labels import Labels
 
 #: The length of CMC that ReID code is asked for.
 MAX_RANK = 50
-#: Columns of labels that evaluators look at.
-COLUMNS = ("identity", "camera", "clothes", "view", "video", "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +39,3 @@ class Arrays(Value):
                 *(np.arange(len(self.query))[part] for part in (queries, images))):
             gallery = query  # still one set
         return Arrays(self.distances[queries][:, images], query, gallery, kept)
-
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of the labels as ``q_identity``, ``g_camera`` and so on."""
-        return {f"{side}_{name}": np.array(values)
-                for side, labels in (("q", self.query), ("g", self.gallery))
-                for name, values in labels.columns().items() if name in COLUMNS}
-
-
-def from_columns(distances: npt.NDArray[Any], columns: Mapping[str, Any]) -> Arrays:
-    """Return arrays from distances and what `Arrays.columns` gives."""
-    query, gallery = (Labels(**{name[2:]: values for name, values in columns.items()
-                                if name[0] == side}) for side in "qg")
-    return Arrays(distances, query, gallery)

@@ -1,19 +1,18 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
 import builtins
-import importlib
 import random
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError
+from reid_ref.arrays import InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
 from reid_ref.foreign.arguments import BY_PLACE, NAMES, Fed, Form, fed
 from reid_ref.foreign.arrays import Arrays
@@ -27,8 +26,9 @@ N_DRAWS = 8
 
 def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                   settings: Mapping[str, Any] = MappingProxyType({}),
-                  ) -> tuple[Ask, str, list[Fed]]:
-    """Return what asks an evaluator of one or more functions, and how, in words and plans.
+                  ) -> tuple[Ask, str, frozenset[str], bool]:
+    """Return what asks an evaluator of one or more functions, how, in words, what it takes, and
+    whether that is one set.
 
     Parameters
     ----------
@@ -45,25 +45,26 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     for key in settings:
         if not any(key in plan.settings or key in dict(plan.given) for plan in plans):
             raise InputError("settings", f"arguments of {name}", key)
+    is_square = any(plan.is_square for plan in plans)
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
     kind = ", our signature" * ("gallery" in plans[0].parts) + (
         ", by torchreid's order" * any(plan.ordered for plan in plans))
-    known: dict[int, tuple[Fed, bool, Any]] = {}
+    known: dict[int, tuple[Fed, bool, Any, bool]] = {}
 
     def ask(arrays: Arrays, form: Form = Form()) -> Answer:
-        if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
+        if is_square and len(set(arrays.distances.shape)) > 1:
             raise InputError("", got="it takes one set, which is evaluated against itself, and "
                              f"these are {len(arrays.query)} queries of another gallery")
         return merged([ask_one(plan, k, arrays, form) for k, plan in enumerate(plans)])
 
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         """Call a function: with arrays, then tensors; the error is that which came furthest."""
-        errors: list[BaseException] = []
+        errors = list[BaseException]()
         plans = [plan, plan._replace(given=BY_PLACE)][:1 + (plan.given == BY_PLACE[:5])]
-        attempts = ((given, as_tensors, None) for as_tensors in (False, True)
-                    if not as_tensors or _has_torch() for given in plans)
+        attempts = ((given, as_tensors, None, False)
+                    for as_tensors in (False, True) for given in plans)
         for attempt in [known[k]] if k in known else attempts:
-            given, as_tensors, order = attempt
+            given, as_tensors, order, percent = attempt
             try:
                 returned, gone = with_old_names(lambda: given.call(
                     arrays, rank, form._replace(tensors=as_tensors)))
@@ -73,22 +74,19 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                 continue
             if answer.ranks is None and len(answer.curve) == len(given.ranks) > 0:
                 answer = replace(answer, ranks=np.array(given.ranks))
-            known[k] = given, as_tensors, answer.order
+            answer = answer.of_percent() if percent else answer
+            known.setdefault(k, (given, as_tensors, answer.order, answer.percent))
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         furthest = max(errors, key=_how_far)
-        if plan.made_up and not isinstance(furthest, InputError):
+        made_up = [key for key, part in plan.given if part == "nothing"]
+        if made_up and not isinstance(furthest, InputError):
             raise InputError("", got=f"it ends in {describe(furthest)}; it is given None for "
-                             f"{', '.join(plan.made_up)}, whose name tells nothing",
-                             remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
+                             f"{', '.join(made_up)}, whose name tells nothing",
+                             remedy=f"say --setting {made_up[0]}=VALUE") from furthest
         raise furthest
-    return ask, f"called as {words}{kind}", plans
-
-
-def _has_torch() -> bool:
-    with suppress(Exception):  # whatever a broken one raises
-        return bool(importlib.import_module("torch"))
-    return False
+    return ask, f"called as {words}{kind}", frozenset().union(
+        *(plan.parts for plan in plans)), is_square
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:
@@ -139,23 +137,18 @@ def seeded(seed: int) -> Iterator[None]:
 
 def with_draws(ask: Ask) -> Ask:
     """Return what asks an evaluator several times, by other seeds, if two of them give two CMC."""
-    draws: list[bool] = []
-
-    def curves(arrays: Arrays, form: Form, count: int) -> list[Doubles]:
-        return [seeded(seed)(ask)(arrays, form._replace(handed=None)).curve
-                for seed in range(count)]
+    draws: list[bool] = []  # of the first problem
 
     def asking(arrays: Arrays, form: Form = Form()) -> Answer:
         answer = ask(arrays, form)
-        if not draws and len(answer.curve) > 1:
-            first, *others = curves(arrays, form, 3)
-            draws.append(any(first.shape == other.shape and not np.array_equal(
-                first, other, equal_nan=True) for other in others))
-        if draws == [True]:
-            drawn = curves(arrays, form, N_DRAWS)
-            if len({curve.shape for curve in drawn}) == 1:
-                answer = replace(answer, drawn=np.array(drawn))
-        return answer
+        if len(answer.curve) < 2 or draws[:1] == [False]:
+            return answer
+        curves = [seeded(seed)(ask)(arrays, form._replace(handed=None)).curve
+                  for seed in range(N_DRAWS)]
+        is_one_shape = len({curve.shape for curve in curves}) == 1
+        draws.append(is_one_shape and not all(
+            np.array_equal(curve, curves[0], equal_nan=True) for curve in curves))
+        return replace(answer, drawn=np.array(curves)) if draws[0] and is_one_shape else answer
     return asking
 
 

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -32,10 +33,11 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, warnings_to
 from reid_ref.foreign.answers import Answer
-from reid_ref.foreign.arrays import Arrays, from_columns
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import N_DRAWS, with_draws
-from reid_ref.foreign.importing import About, ImportedEvaluator, load_evaluator
+from reid_ref.foreign.importing import load_evaluator
 from reid_ref.foreign.words import describe, text_of
+from reid_ref.labels import Labels
 
 if sys.platform == "win32":
     import _winapi
@@ -89,23 +91,27 @@ class Outcome(NamedTuple):
 
 
 def _read_arrays(folder: Path, name: str) -> Arrays:
-    with np.load(folder / f"{name}.npz") as columns:
-        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
+    dtype, *sides = pickle.loads((folder / f"{name}.labels").read_bytes())  # ours
+    return Arrays(np.memmap(folder / name, dtype, "r", shape=(*map(len, sides),)), *sides)
 
 
-def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
-    """Return what asks an evaluator about the arrays of a name, or about one query of them."""
-    read, drawn = functools.lru_cache(1)(_read_arrays), with_draws(loaded.ask)
+class Asking:
+    """An evaluator that is asked about the arrays of a name, or about one query of them."""
 
-    def ask(name: str, query: int, draws: bool) -> Answer:
-        arrays = read(folder, name)
+    def __init__(self, folder: Path, rank: int | None, settings: Mapping[str, Any],
+                 evaluator: Any) -> None:
+        self.loaded = load_evaluator(evaluator, rank, settings)
+        self._read = functools.lru_cache(1)(functools.partial(_read_arrays, folder))
+        self._drawn = with_draws(self.loaded.ask)
+
+    def __call__(self, name: str, query: int, draws: bool) -> Answer:
+        arrays = self._read(name)
         asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
         np.random.seed(0)
-        answer = drawn(asked) if draws else loaded.ask(asked)
+        answer = (self._drawn if draws else self.loaded.ask)(asked)
         # APs that are not one per query cannot be compared.
         return answer if answer.ap is None or len(answer.ap) == len(asked.query) else replace(
             answer, ap=None)
-    return ask
 
 
 # ------------------------------------------------------------------ our side
@@ -120,45 +126,37 @@ class Child:
         Seconds that importing it, or any one call, may take.
     folder : str
         An empty folder that only this user can enter.
-    rank, settings
-        As for `load_evaluator`.
     make
-        Makes of the imported evaluator what serves requests there. Default: asks it about arrays.
+        Imports the evaluator there; what it returns serves requests, and has it as `loaded`.
     """
 
-    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
-                 rank: int | None, settings: Mapping[str, Any],
-                 make: Callable[..., Any] | None = None) -> None:
-        self._evaluator, self._timeout = evaluator, timeout
-        self._given = rank, dict(settings), make or functools.partial(asking, folder=Path(folder))
-        self._folder, self._printed, self._output = Path(folder), b"", -1
+    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: Path,
+                 make: Callable[..., Any]) -> None:
+        self._evaluator, self._timeout, self._make = evaluator, timeout, make
+        self._folder, self._printed, self._output = folder, b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             raise InputError("evaluator", "module:function or file.py:function, since this "
                              "system has no fork", text_of(evaluator))
 
-    def give(self, name: str, rows: Iterable[npt.NDArray[Any]],
-             labels: Mapping[str, Any]) -> Arrays:
+    def give(self, name: str, rows: Iterable[npt.NDArray[Any]], query: Labels,
+             gallery: Labels) -> Arrays:
         """Write arrays, by a name, where both processes read them; return them."""
         try:
-            n = len(labels["q_identity"])
-            np.savez(self._folder / f"{name}.npz", **labels)
-            with open(self._folder / f"{name}.npy", "wb") as file:
+            with open(self._folder / name, "wb") as file:
                 for row in rows:
-                    if not file.tell():
-                        np.lib.format.write_array_header_1_0(file, {
-                            "descr": np.lib.format.dtype_to_descr(row.dtype),
-                            "fortran_order": False, "shape": (n, len(row))})
                     file.write(row.tobytes())
+            (self._folder / f"{name}.labels").write_bytes(pickle.dumps(
+                (row.dtype, query, gallery)))
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "
                              f"cannot be written to {self._folder}: {error.strerror}",
                              remedy="set TMPDIR to a folder with more room") from None
         return _read_arrays(self._folder, name)
 
-    def load(self) -> tuple[About, Outcome]:
-        """Import the evaluator; return what it is, and what it printed and warned.
+    def load(self) -> Outcome:
+        """Import the evaluator; return its name and how it is called, what it printed and warned.
 
         Raises
         ------
@@ -169,7 +167,7 @@ class Child:
         if outcome.value is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
             raise InputError("", got=f"{start * (self._process is None)}{outcome.failure}")
-        return outcome.value, outcome
+        return outcome
 
     def ask(self, name: str, query: int = -1, draws: bool = False) -> Outcome:
         """Call the evaluator on the arrays of a name, on all queries or on a single one; `draws`:
@@ -178,11 +176,9 @@ class Child:
 
     def request(self, seconds: float, *message: Any) -> Outcome:
         """Let what serves requests there do something."""
-        if self._process is None:
-            outcome = self._start()
-            if outcome.value is None:
-                self.close()
-                return outcome
+        if self._process is None and (outcome := self._start()).value is None:
+            self.close()
+            return outcome
         return self._receive(seconds, *message)
 
     def _start(self) -> Outcome:
@@ -203,7 +199,7 @@ class Child:
         finally:
             pipe.close()
             os.close(printed)
-        return self._receive(self._timeout, *self._given)
+        return self._receive(self._timeout, self._make)
 
     def _receive(self, seconds: float, *message: Any) -> Outcome:
         """Send a message and return the next one; if none comes in time, end the process."""
@@ -330,11 +326,10 @@ def _serve(evaluator: Any, parent: int, pipe: Connection) -> NoReturn:
             os._exit(0)
     process = os.getpid()
 
-    def load(rank: int | None, settings: Mapping[str, Any], make: Callable[..., Any]) -> About:
-        loaded = load_evaluator(evaluator, rank, settings)
-        serving.append(make(loaded))
-        return loaded.about
-    serving: list[Callable[..., Any]] = [load]
+    def load(make: Callable[..., Any]) -> Any:
+        serving.append(make(evaluator))
+        return serving[-1].loaded[:2]
+    serving: list[Any] = [load]
 
     try:
         gc.freeze()  # what the parent left behind is not for this process to finish
@@ -371,20 +366,16 @@ def _waiting_for_copies() -> Iterator[None]:
 
 def _guarded(work: Callable[[], Any]) -> Outcome:
     """Run foreign code; return its value, and what it raised and warned."""
-    value, failure, warned = None, "", dict[str, None]()
-
-    def keep(warning: Warning, category: type[Warning], *_: object) -> None:
-        warned[f"{text_of(category.__name__)}: {text_of(warning)}"] = None
-
-    # This process is for foreign code alone, which may have changed both.
-    warnings.showwarning = keep  # type: ignore[assignment]
-    warnings.simplefilter("always")
-    with warnings_to(None), np.errstate(all="warn"):
+    value, failure = None, ""
+    with warnings.catch_warnings(record=True) as warned, warnings_to(None), np.errstate(
+            all="warn"):
+        warnings.simplefilter("always")
         try:
             value = work()
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
             failure = str(error) if isinstance(error, InputError) else describe(error)
-    return Outcome(value, failure, warned=tuple(warned)[:_KEPT_WARNINGS])
+    texts = (f"{text_of(each.category.__name__)}: {text_of(each.message)}" for each in warned)
+    return Outcome(value, failure, warned=tuple(dict.fromkeys(islice(texts, _KEPT_WARNINGS))))
 
 
 def _flush() -> None:

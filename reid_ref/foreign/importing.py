@@ -4,45 +4,39 @@ All of this but `TOOLBOXES` runs in the evaluator's process (`child`), since imp
 runs it.
 """
 import importlib
-import importlib.util
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from importlib import metadata
+from importlib.machinery import SourceFileLoader
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.foreign.arguments import Fed
 from reid_ref.foreign.arrays import MAX_RANK
 from reid_ref.foreign.calling import Ask, ask_functions, needs, with_old_names
 from reid_ref.foreign.source import from_source
 from reid_ref.foreign.words import describe, name_of
 
 
-class About(NamedTuple):
-    """The description of an evaluator before it has run; see `CrossCheck` for the words."""
-
-    evaluator: str
-    version: str = ""
-    expected: str | None = None
-    computes: str = ""
-    fed: str = ""
+#: Short names of evaluators of PyPI, whose packages may lack what they import.
+TOOLBOXES: Mapping[str, str] = MappingProxyType({
+    "fastreid": "fastreid.evaluation.rank:evaluate_rank",
+    "torchreid": "torchreid.reid.metrics.rank:evaluate_rank"})
 
 
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
-    """An evaluator that was imported: what is known of it, what asks it, and how, in words and
-    plans; `again` imports it anew."""
+    """An evaluator that was imported: its name, how it is called, in words, what asks it, what it
+    takes, and whether that is one set; `again` imports it anew."""
 
-    about: About
-    ask: Ask
+    name: str
     words: str
-    plans: list[Fed]
+    ask: Ask
+    takes: frozenset[str]
+    is_square: bool
     again: Callable[[], Any]
 
 
@@ -60,19 +54,17 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
     """
     if isinstance(evaluator, str):
         check_spec(evaluator)
-        about, functions, told = _load_toolbox(evaluator) if ":" not in evaluator else (
-            About(evaluator), *load_functions(evaluator))
+        name, (functions, told) = evaluator, load_functions(TOOLBOXES.get(evaluator, evaluator))
     else:
         functions = [*evaluator] if isinstance(evaluator, (tuple, list)) else [evaluator]
-        about, told = About(", ".join(map(name_of, functions))), ""
-    ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
-    fed = f"{words}; the arrays as they are, label -1 included{told}"
+        name, told = ", ".join(map(name_of, functions)), ""
+    ask, words, takes, is_square = ask_functions(functions, name, rank, settings)
 
     def again() -> ImportedEvaluator:
         if isinstance(evaluator, str):
             sys.modules.pop(evaluator.partition(":")[0], None)
         return load_evaluator(evaluator, rank, settings)
-    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans, again)
+    return ImportedEvaluator(name, words + told, ask, takes, is_square, again)
 
 
 def check_spec(spec: str) -> None:
@@ -118,6 +110,7 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
+        file = next(filter(Path.is_file, (Path(folder, file) for folder in sys.path)), file)
     if file.is_file():
         yield lambda: from_source(file, names)
 
@@ -143,39 +136,7 @@ def _run_in_repository(file: Path) -> Any:
 
 def _run_file(name: str, file: Path) -> Any:
     """Run a file as a module of this name, so that no other module is taken for it."""
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look for it there
+    module.__file__ = str(file)
+    SourceFileLoader(name, str(file)).exec_module(module)
     return module
-
-
-# ------------------------------------------------------------------ toolboxes of PyPI
-#: Package to the places of its rank.py, which is loaded by itself, because importing the package
-#: pulls in torch and more.
-TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "fastreid": ("evaluation/rank.py",),
-    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
-
-
-def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
-    """Load rank.py by itself: its package counts as absent."""
-    version = ""
-    try:
-        version = metadata.version(name)
-        spec = importlib.util.find_spec(name)
-        folder = list(spec and spec.submodule_search_locations or ())[0]
-        places = [Path(folder, place) for place in TOOLBOXES[name]]
-        file = next(filter(Path.is_file, places), places[0])
-        sys.modules[name] = None  # type: ignore[assignment]  # and so is its Cython
-        rank = _run_file(f"reid_ref_{name}_rank", file)
-    except BaseException as error:
-        raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
-                         f"{describe(error)}" if version else f"{name} is not installed",
-                         remedy=f"pip install --no-deps {name}") from None
-    about = About(name, version, "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, "
-                  "loaded by itself; use_cython off")
-    function = partial(rank.evaluate_rank, use_cython=False)
-    return about, [function], " (its loader drops such images)"

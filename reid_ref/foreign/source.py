@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -75,20 +74,28 @@ def from_source(file: Path, names: list[str]) -> tuple[Any, str]:
 def _run(file: Path, names: set[str], missing: list[str],
          among: tuple[Path, ...]) -> dict[str, Any]:
     """Return the namespace after the statements that these names need."""
-    statements = [node for node in ast.parse(file.read_text(encoding="utf-8")).body
-                  if not (isinstance(node, ast.If) and "__main__" in ast.dump(node.test))]
+    statements = [each for node in ast.parse(file.read_text(encoding="utf-8")).body
+                  if not (isinstance(node, ast.If) and "__main__" in ast.dump(node.test))
+                  for each in _name_by_name(node)]
     needed, wanted = _closure(statements, names)
-    found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "__file__": str(file), "np": np}
+    found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "__package__": "",
+                             "__file__": str(file), "np": np}
     for node in needed:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update(_imports(node, wanted, file, missing, (*among, file)))
-            continue
         try:
             exec(compile(ast.Module([node], []), str(file), "exec"), found)
         except (Exception, SystemExit):
-            if set(_bound(node)) & names:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found.update(_instead(node, wanted, file, missing, (*among, file)))
+            elif set(_bound(node)) & names:
                 raise
     return found
+
+
+def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
+    """Return an import as one of each name."""
+    if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [node]
+    return [type(node)(**{**vars(node), "names": [alias]}) for alias in node.names]
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -116,45 +123,23 @@ def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt
 
 
 # ------------------------------------------------------------------ imports
-def _imports(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path,
+def _instead(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path,
              missing: list[str], among: tuple[Path, ...]) -> dict[str, Any]:
-    """Return what an import binds, as far as it is wanted; stand-ins for what is missing."""
-    found: dict[str, Any] = {}
-    for alias in node.names:
-        bound = alias.asname or alias.name.partition(".")[0]
-        if bound not in (*wanted, "*"):
-            continue
-        if isinstance(node, ast.Import):
-            try:
-                module = importlib.import_module(alias.name)
-                found[bound] = module if alias.asname else importlib.import_module(bound)
-            except (Exception, SystemExit):
-                missing.append(alias.name)
-                found[bound] = StandIn()
-        elif bound == "*":
-            found.update(_from(node, wanted - {*vars(builtins)}, file, missing, among))
-        else:
-            part = _from(node, {alias.name}, file, missing, among)
-            missing += [] if part else [f"{'.' * node.level}{node.module or ''}" or alias.name]
-            found[bound] = part.get(alias.name, StandIn())
-    return found
-
-
-def _from(node: ast.ImportFrom, names: set[str], file: Path, missing: list[str],
-          among: tuple[Path, ...]) -> dict[str, Any]:
-    """Return those of the names that a module has, or else its file in the repository."""
-    if not node.level:
-        with suppress(Exception, SystemExit):
-            module = importlib.import_module(node.module or "")
-            return {name: getattr(module, name) for name in names if hasattr(module, name)} or {
-                name: importlib.import_module(f"{node.module}.{name}") for name in names}
-    for source in _files(node, file):
-        if source not in among:
-            with suppress(Exception):
-                found = _run(source, names, missing, among)
-                if names & {*found}:
-                    return {name: found[name] for name in names & {*found}}
-    return {}
+    """Return what an import that fails would bind: from its file in the repository, or a stand-in.
+    """
+    alias, = node.names
+    names = wanted - {*vars(builtins)} if alias.name == "*" else {alias.name}
+    module = f"{'.' * node.level}{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
+    files = [*_files(node, file)] if isinstance(node, ast.ImportFrom) else []
+    for source in (each for each in files if each not in among):
+        with suppress(Exception):
+            found = _run(source, names, missing, among)
+            if names & {*found}:
+                return {alias.asname or name: found[name] for name in names & {*found}}
+    if alias.name == "*":
+        return {}
+    missing.append(module or alias.name)
+    return {alias.asname or alias.name.partition(".")[0]: StandIn()}
 
 
 def _files(node: ast.ImportFrom, file: Path) -> Iterator[Path]:

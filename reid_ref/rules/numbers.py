@@ -4,12 +4,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, ignored, warnings_to
+from reid_ref.arrays import Doubles, ignored, warnings_to
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
-from reid_ref.foreign.answers import ROUNDING, Answer
+from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.result import Result
 from reid_ref.rules.mistakes import Walked
@@ -144,25 +144,3 @@ def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[
         elif part.field != "cmc":  # whose single precision is the rule of most copies
             level = max(level, list(LEVELS).index(part.level))
     return wrong, level
-
-
-def impossible(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool) -> list[str]:
-    """Return what is wrong with the numbers of an answer, whatever convention they follow."""
-    cmc, ranks = answer.curve, answer.at
-    ap = () if answer.ap is None else np.nan_to_num(answer.ap)
-    texts = []
-    for numbers in ([("mAP", answer.mAP)], [("mINP", answer.mINP)],
-                    zip(map("AP of query {}".format, queries), ap),
-                    zip(map("CMC at Rank-{}".format, ranks), cmc)):
-        wrong = [(name, float(value)) for name, value in numbers if value is not None and not (
-            -ROUNDING <= value <= 1 + ROUNDING or nan_agrees and np.isnan(value))][:1]
-        texts += [f"its {name} is {value!r}; expected a number from 0 to 1"
-                  + ", not percent" * (1 < value <= 100) for name, value in wrong]
-    if answer.cmc is not None and not len(cmc):
-        texts.append("its CMC is empty")
-    if answer.ranks is None and len(cmc) > n_gallery:
-        texts.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
-    for k in np.flatnonzero(np.diff(cmc) < -ROUNDING)[:1].tolist():
-        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{ranks[k]} to "
-                     f"{float(cmc[k + 1])!r} at Rank-{ranks[k + 1]}")
-    return texts

@@ -18,7 +18,6 @@ from reid_ref.result import Result
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
 from reid_ref.rules.search import without
 from reid_ref.testing.checks import Check
-from reid_ref.testing.problems import by_rank
 from reid_ref.testing.subject import Subject
 
 
@@ -50,10 +49,10 @@ class Verdict(NamedTuple):
 
 def judge(tested: Subject, check: Check) -> Verdict:
     """Return what comes of a check."""
-    if tested.square and check.takes_sides:
+    if tested.loaded.is_square and check.takes_sides:
         return Verdict(remark=f"{NOT_ASKED} it takes one set")
-    problems = check.problems(tested.convention, tested.square)
-    takes_features = any("features" in part for part in tested.takes)
+    problems = check.problems(tested.convention, tested.loaded.is_square)
+    takes_features = any("features" in part for part in tested.loaded.takes)
     if takes_features and not (problems := [
             arrays for arrays in problems if arrays.features is not None]):
         return Verdict(remark=f"{NOT_ASKED} it takes features")
@@ -98,12 +97,8 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
                 ties="numpy"))[0]):
             return Verdict("equal distances are not in gallery order (they are in numpy's default "
                            "order, which is not stable)", difference=found[0], arrays=arrays)
-        bounds, untied = _bounds(arrays, way), replace(
-            arrays, distances=by_rank(arrays.distances))
-        others = ((tested.answer(each), result_of(each, way)[0])
-                  for each in (untied, tested.problem))
-        if is_defined or not all(tested.wrong(answer, bound) for bound in bounds) or any(
-                isinstance(other, Answer) and tested.wrong(other, ours) for other, ours in others):
+        bounds = _bounds(arrays, way)
+        if is_defined or not all(tested.wrong(answer, bound) for bound in bounds):
             return Verdict(difference=found[0], arrays=arrays, answers=((arrays, answer),))
         for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):
             theirs = low.theirs
@@ -134,18 +129,13 @@ def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
 def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether NaN comes last, as by the rule; an exception or NaN is no wrong number."""
     for arrays in problems:
-        answer = tested.answer(arrays)
-        if not isinstance(answer, Answer) or answer.mAP is not None and np.isnan(answer.mAP):
-            continue
-        nearest, farthest = (replace(arrays, distances=np.nan_to_num(arrays.distances, nan=value))
-                             for value in (-1.0, 2 * float(np.nanmax(arrays.distances))))
+        farthest = replace(arrays, distances=np.nan_to_num(
+            arrays.distances, nan=2 * float(np.nanmax(arrays.distances))))
         if (verdict := judge_numbers(tested, [farthest])).difference:
             return verdict  # what is wrong without NaN is not wrong for it
-        last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
-        if found := tested.wrong(answer, last):
-            place = "in no order" if tested.wrong(answer, first) else "the nearest"
-            return Verdict(f"images whose distance is NaN are {place}, by "
-                           f"{tested.convention.name} the farthest", difference=found[0],
+        wrong = judge_numbers(tested, [arrays]).difference
+        if wrong and not np.isnan(wrong.theirs):
+            return Verdict("images whose distance is NaN are not the farthest", difference=wrong,
                            arrays=arrays)
     return Verdict()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ from reid_ref.foreign.arguments import part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
+from reid_ref.foreign.importing import load_evaluator
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.changed import unlike
 from reid_ref.rules.numbers import NEARNESS, SINGLE, result_of
@@ -121,11 +123,10 @@ def report_of(name: str, run: Callable[[str], Any],
     return Report(name, convention, rule, how, against, passed, without_numbers(results))
 
 
-def crosscheck_made(evaluator: str, *, convention: str | Convention | None = None,
-                    timeout: float = 600,
-                    max_rank: int | None = None, tolerance: float | None = None,
-                    settings: Mapping[str, Any] = MappingProxyType({}),
-                    progress: Callable[[float], object] = lambda _: None) -> Report:
+def crosscheck_made(evaluator: str, *, timeout: float = 600,
+                    convention: str | Convention | None = None,
+                    progress: Callable[[float], object] = lambda _: None,
+                    **options: Any) -> Report:
     """As `check_evaluator`, in a process of its own.
 
     A crash or a hang ends that process, and counts as the error of one check.
@@ -136,10 +137,12 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
         "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
     timeout : float
         Seconds that importing it, or any one check, may take.
-    convention, max_rank, tolerance, settings
-        As for `reid_ref.testing.check_evaluator`; settings by name.
+    convention
+        As for `reid_ref.testing.check_evaluator`.
     progress : callable, optional
         Called with 1 after each check.
+    options
+        As for `Session`.
 
     Returns
     -------
@@ -153,8 +156,8 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
     if convention is not None:
         find_rules(convention)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank, settings, partial(
-                Session, convention=convention, timeout=timeout, tolerance=tolerance))) as child:
+            closing(Child(evaluator, timeout, Path(folder), partial(
+                Session, convention=convention, timeout=timeout, **options))) as child:
         child.load()
 
         def run(task: str) -> Any:
@@ -227,15 +230,20 @@ class Session:
     ----------
     evaluator, convention, junk, except_
         As for `check_evaluator`.
+    max_rank, settings
+        As for `load_evaluator`.
     options
         As for `subject`.
     """
 
     def __init__(self, evaluator: Any, convention: str | Convention | None = None,
                  junk: bool | None = None,
-                 except_: Mapping[str, str] = MappingProxyType({}), **options: Any) -> None:
+                 except_: Mapping[str, str] = MappingProxyType({}), *,
+                 max_rank: int | None = None,
+                 settings: Mapping[str, Any] = MappingProxyType({}), **options: Any) -> None:
         _refuse_unknown(except_)
-        self._subject = partial(subject, evaluator, convention, **options)
+        self.loaded = load_evaluator(evaluator, max_rank, settings)
+        self._subject = partial(subject, self.loaded, convention, **options)
         self._claims, self._except = convention is not None, except_
         self._junk = junk if self._claims else junk is not False
         self._done: list[CheckResult] = []
@@ -245,7 +253,7 @@ class Session:
     def __call__(self, task: str) -> Any:
         tested = self.tested
         if task == "checks":
-            return tested.name, tested.convention.name, [
+            return tested.loaded.name, tested.convention.name, [
                 check.name for check in checks_of(tested.convention, self._junk)]
         if task == "rule":
             return (self._rule_name(), how_called(tested),
@@ -281,15 +289,14 @@ class Session:
     def of_all(self) -> FoundRule | None:
         """The rule that is followed, on cameras of any kind or on those of SYSU-MM01."""
         first = self._asked_first
-        return rule_of(
-            self.pairs, [first.convention] * self._claims, first.tolerance,
-            lambda: [] if first.square else answered(self._asked(CONVENTIONS["sysu-mm01"])))
+        return rule_of(self.pairs, [first.convention] * self._claims, first.tolerance, lambda: (
+            [] if self.loaded.is_square else answered(self._asked(CONVENTIONS["sysu-mm01"]))))
 
     def _asked(self, convention: Convention) -> Asked:
         first = self._asked_first
         return [(arrays, first.answer(arrays)) for check in checks_of(convention, self._junk)
-                if check.of_rule and not (first.square and check.takes_sides)
-                for arrays in check.problems(convention, first.square)]
+                if check.of_rule and not (self.loaded.is_square and check.takes_sides)
+                for arrays in check.problems(convention, self.loaded.is_square)]
 
     def _rule_name(self) -> str | None:
         """Return the claimed rule if its numbers were those, or the rule that was found."""
@@ -373,12 +380,12 @@ def _shown(tested: Subject, check: Check,
     if verdict.arrays is None or verdict.error.startswith(NO_ANSWER):
         return [], None
     shows = _shows(check, verdict)
-    arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.square)
+    arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.loaded.is_square)
     if not shows(tested.afresh(), arrays):
         if JUDGES[check.judge](tested.afresh(), [verdict.arrays]).passed:
             return [KEEPS], None
         arrays, is_least = smallest(
-            verdict.arrays, lambda made: shows(tested.afresh(), made), tested.square)
+            verdict.arrays, lambda made: shows(tested.afresh(), made), tested.loaded.is_square)
     if max(len(arrays.gallery), len(arrays.query)) > _PRINTED:
         sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
         sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
@@ -387,7 +394,7 @@ def _shown(tested: Subject, check: Check,
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
              *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (
-                 "similarity" in tested.takes)]
+                 "similarity" in tested.loaded.takes)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

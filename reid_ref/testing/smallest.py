@@ -1,7 +1,7 @@
 """The smallest problem that shows a failure: rows are left out as long as it is still there."""
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 from time import monotonic
@@ -15,7 +15,6 @@ from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.numbers import result_of
-from reid_ref.testing.problems import relabelled
 
 #: Seconds that looking for a smaller problem may take.
 _SECONDS = 3.0
@@ -42,8 +41,11 @@ def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
         arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), shows, end)
         arrays = _reduced(arrays, len(arrays.gallery), lambda a, kept: a.take(slice(None), kept),
                           shows, end)
-    for made in _simplified(arrays):
-        arrays = made if shows(made) else arrays
+    _, ranks = np.unique(arrays.distances, return_inverse=True)
+    plain = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
+                    features=None)
+    if ranks.size <= 30 and shows(plain):
+        arrays = plain
     return arrays, arrays is not whole and monotonic() < end
 
 
@@ -60,24 +62,6 @@ def _reduced(arrays: Arrays, n: int, take: Callable[[Arrays, Any], Arrays],
                 kept = fewer
         size = size // 2 if size > 1 else int(len(kept) < before)  # again, if it was of any use
     return take(arrays, kept) if len(kept) < n else arrays
-
-
-def _simplified(arrays: Arrays) -> Iterator[Arrays]:
-    """Yield the problem with small numbers: distances, then labels as well."""
-    order = np.argsort(arrays.distances, axis=None, kind="stable")
-    _, ranks = np.unique(arrays.distances, return_inverse=True)
-    if len(order) <= 30:
-        arrays = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
-                         features=None)
-        yield arrays
-    for column in {"identity", "camera"} & {*arrays.query.columns()} & {*arrays.gallery.columns()}:
-        sides = {side: getattr(arrays, side).columns()[column] for side in ("query", "gallery")}
-        both = np.concatenate([*sides.values()])
-        small = np.unique(both[both > 0])
-        for side, values in sides.items():
-            arrays = relabelled(arrays, side, slice(None), **{column: np.where(
-                values > 0, np.searchsorted(small, values) + 1, values)})
-    yield arrays
 
 
 # ------------------------------------------------------------------ as text

@@ -1,11 +1,9 @@
 """An evaluator under test, and the rule that it claims."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,21 +29,17 @@ DEFAULT = "torchreid-function"
 class Subject:
     """An evaluator under test: what asks it, the rule that it claims, and how strictly."""
 
-    name: str
+    loaded: ImportedEvaluator
     ask: Ask
     words: str
     convention: Convention
     tolerance: float
     timeout: float
-    square: bool
-    takes: frozenset[str]
-    again: Callable[[], Any]
-    percent: bool = False
 
     @property
     def problem(self) -> Arrays:
         """The first problem."""
-        return CHECKS["plain"].problems(self.convention, self.square)[0]
+        return CHECKS["plain"].problems(self.convention, self.loaded.is_square)[0]
 
     def answer(self, arrays: Arrays, form: Form = Form()) -> Answer | str:
         """Return an answer, or what it raised: one line. What it prints goes nowhere."""
@@ -53,8 +47,7 @@ class Subject:
         try:
             with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
                     time_limit(self.timeout):
-                answer = self.ask(arrays, form)
-                return answer.of_percent() if self.percent else answer
+                return self.ask(arrays, form)
         except KeyboardInterrupt:
             raise
         except (InputError, TimeIsUp) as error:
@@ -66,7 +59,7 @@ class Subject:
         """Return it imported anew, so that it keeps nothing of earlier calls; itself if it cannot.
         """
         try:
-            ask = with_draws(self.again().ask)
+            ask = with_draws(self.loaded.again().ask)
         except Exception:
             return self
         return replace(self, ask=ask)
@@ -76,9 +69,8 @@ class Subject:
         return mismatches(answer, result, self.tolerance)[0]
 
 
-def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
-            tolerance: float | None = None, timeout: float = 60,
-            settings: Mapping[str, Any] = MappingProxyType({})) -> Subject:
+def subject(evaluator: Any, convention: Any = None, *, tolerance: float | None = None,
+            timeout: float = 60) -> Subject:
     """Return an evaluator under test, with the unit and the decimals of its numbers.
 
     Raises
@@ -87,18 +79,13 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
         It cannot be called, or the rule is not known or takes lists.
     """
     loaded = evaluator if isinstance(evaluator, ImportedEvaluator) else load_evaluator(
-        evaluator, max_rank, settings)
-    tested = Subject(loaded.about.evaluator, with_draws(loaded.ask), loaded.words,
+        evaluator, None)
+    tested = Subject(loaded, with_draws(loaded.ask), loaded.words,
                      find_rules(convention or DEFAULT)[0],
-                     1e-12 if tolerance is None else tolerance, timeout,
-                     any(plan.is_square for plan in loaded.plans),
-                     frozenset().union(*(plan.parts for plan in loaded.plans)), loaded.again)
+                     1e-12 if tolerance is None else tolerance, timeout)
     answer = tested.answer(tested.problem)
-    if isinstance(answer, str):
-        return tested
-    tested = replace(tested, percent=answer.percent)
-    decimals = decimals_of(answer) if tolerance is None else None
-    if decimals is None:
+    if isinstance(answer, str) or tolerance is not None or (
+            decimals := decimals_of(answer)) is None:
         return tested
     unit = 100 if answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,

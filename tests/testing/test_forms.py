@@ -11,7 +11,7 @@ from reid_ref import testing
 from reid_ref.arrays import InputError
 from reid_ref.foreign.answers import decimals_of, read_answer
 from reid_ref.foreign.arguments import fed
-from reid_ref.foreign.importing import load_functions
+from reid_ref.foreign.importing import load_evaluator, load_functions
 from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS
 from reid_ref.testing.kit import Session
@@ -116,7 +116,7 @@ def test_settings_go_to_the_functions_that_take_them():
     assert rule_of((mean_ap, cmc), late=0).startswith("torchreid")
     assert "CMC is one rank late" in rule_of((mean_ap, cmc), late=1)
     with pytest.raises(InputError, match="settings: expected arguments of mean_ap, cmc, got lat"):
-        subject((mean_ap, cmc), settings={"lat": 1})
+        load_evaluator((mean_ap, cmc), settings={"lat": 1})
 
 
 def test_what_is_not_known_is_none():

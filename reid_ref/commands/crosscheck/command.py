@@ -131,12 +131,8 @@ def _limits(request: CrosscheckRequest) -> dict[str, Any]:
 def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),
             report: Report | None = None) -> str:
     """Return the report for a terminal of 80 columns; `report`: of the made problems."""
-    name = f"{check.evaluator} {check.version}".strip()
-    label = "" if check.verdict == "failed" else "invalid"
-    first = [*given, ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
-             ("given", check.fed), ("verdict", verdict(check)),
-             *((label, problem) for problem in check.problems)]
-    lines = named_rows(first, INDENT)
+    lines = named_rows([*given, ("evaluator", check.evaluator), ("given", check.fed),
+                        ("verdict", verdict(check))], INDENT)
     for part in (_numbers(check), _per_query(check)):
         lines += ["", *part] if part else []
     return "\n".join(lines + named_rows([
@@ -166,24 +162,21 @@ def verdict(check: CrossCheck) -> str:
         return f"DIFFERENT: {words}" + (
             f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
             f"; {check.unlike}" if check.unlike else "")
-    expected = f" (expected: {check.expected})" * (
-        check.expected not in (None, check.follows.split("[")[0]))
     levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
     how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")]
     also = f"here the same as {', '.join(check.also)}" * bool(check.also)
     return "; ".join(filter(None, (
-        f"EQUAL to convention {check.follows}{expected}, {how}", also, check.unlike)))
+        f"EQUAL to convention {check.follows}, {how}", also, check.unlike)))
 
 
 def _numbers(check: CrossCheck) -> list[str]:
     cells = []
-    reference = check.reference
     for field in ("mAP", "mINP", *(f"Rank_{k}" for k in RANKS)):
-        theirs, ours = getattr(check, field), getattr(reference, field, None)
-        if theirs is not None and (reference is None or ours is not None):
-            cells.append([field.replace("_", "-"), repr(theirs), *(
-                () if ours is None else (repr(ours), f"{theirs - ours:.2g}"))])
-    heads = ["", "theirs", *(() if reference is None else (str(check.closest), "difference"))]
+        theirs, ours = getattr(check, field), getattr(check.reference, field, None)
+        if theirs is not None and ours is not None:
+            cells.append([field.replace("_", "-"), repr(theirs), repr(ours),
+                          f"{theirs - ours:.2g}"])
+    heads = ["", "theirs", str(check.closest), "difference"]
     lines = table_lines(heads, cells, indent=10) if cells else []
     words = {"ap": "AP of each query", "cmc": "all of CMC"}
     return lines + named_rows([

@@ -1,10 +1,7 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -241,9 +238,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     if queries is not None:
         check_count(queries, "queries")
         every = _some(every, queries)
-    with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, Path(folder), partial(
-                Asking, Path(folder), max_rank or MAX_RANK, settings))) as child:
+    with Child(evaluator, timeout, partial(Asking, max_rank or MAX_RANK, settings)) as child:
         return _compare(child, data, How(metric=metric, normalize=normalize), every, requested,
                         ADDITIONS if tolerance is None else tolerance,
                         progress or (lambda _: None))

@@ -7,6 +7,8 @@ both processes map, in a folder of this user's. A crash, an exit, a hang or what
 that process and becomes an answer. One process serves all calls; after a crash the next call
 starts another.
 """
+from __future__ import annotations
+
 import ctypes
 import faulthandler
 import functools
@@ -25,6 +27,7 @@ from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, NamedTuple, NoReturn
 
@@ -90,22 +93,20 @@ class Outcome(NamedTuple):
     hung: bool = False
 
 
-def _read_arrays(folder: Path, name: str) -> Arrays:
-    dtype, *sides = pickle.loads((folder / f"{name}.labels").read_bytes())  # ours
-    return Arrays(np.memmap(folder / name, dtype, "r", shape=(*map(len, sides),)), *sides)
+def _read_arrays(file: Path) -> Arrays:
+    dtype, *sides = pickle.loads(file.with_suffix(".labels").read_bytes())  # ours
+    return Arrays(np.memmap(file, dtype, "r", shape=(*map(len, sides),)), *sides)
 
 
 class Asking:
-    """An evaluator that is asked about the arrays of a name, or about one query of them."""
+    """An evaluator that is asked about the arrays of a file, or about one query of them."""
 
-    def __init__(self, folder: Path, rank: int | None, settings: Mapping[str, Any],
-                 evaluator: Any) -> None:
+    def __init__(self, rank: int | None, settings: Mapping[str, Any], evaluator: Any) -> None:
         self.loaded = load_evaluator(evaluator, rank, settings)
-        self._read = functools.lru_cache(1)(functools.partial(_read_arrays, folder))
-        self._drawn = with_draws(self.loaded.ask)
+        self._read, self._drawn = functools.lru_cache(1)(_read_arrays), with_draws(self.loaded.ask)
 
-    def __call__(self, name: str, query: int, draws: bool) -> Answer:
-        arrays = self._read(name)
+    def __call__(self, file: Path, query: int, draws: bool) -> Answer:
+        arrays = self._read(file)
         asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
         np.random.seed(0)
         answer = (self._drawn if draws else self.loaded.ask)(asked)
@@ -124,36 +125,42 @@ class Child:
         A key of `TOOLBOXES`, "module:function", "file.py:function", or the function itself.
     timeout : float
         Seconds that importing it, or any one call, may take.
-    folder : str
-        An empty folder that only this user can enter.
     make
         Imports the evaluator there; what it returns serves requests, and has it as `loaded`.
     """
 
-    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: Path,
+    def __init__(self, evaluator: str | Callable[..., Any], timeout: float,
                  make: Callable[..., Any]) -> None:
         self._evaluator, self._timeout, self._make = evaluator, timeout, make
-        self._folder, self._printed, self._output = folder, b"", -1
+        self._printed, self._output = b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
-        self._reader = Thread()
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             raise InputError("evaluator", "module:function or file.py:function, since this "
                              "system has no fork", text_of(evaluator))
+        #: Which only this user can enter.
+        self._folder = TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self._folder.cleanup()
 
     def give(self, name: str, rows: Iterable[npt.NDArray[Any]], query: Labels,
              gallery: Labels) -> Arrays:
         """Write arrays, by a name, where both processes read them; return them."""
+        path = Path(self._folder.name, name)
         try:
-            with open(self._folder / name, "wb") as file:
+            with open(path, "wb") as file:
                 for row in rows:
                     file.write(row.tobytes())
-            (self._folder / f"{name}.labels").write_bytes(pickle.dumps(
-                (row.dtype, query, gallery)))
+            path.with_suffix(".labels").write_bytes(pickle.dumps((row.dtype, query, gallery)))
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "
-                             f"cannot be written to {self._folder}: {error.strerror}",
+                             f"cannot be written to {path.parent}: {error.strerror}",
                              remedy="set TMPDIR to a folder with more room") from None
-        return _read_arrays(self._folder, name)
+        return _read_arrays(path)
 
     def load(self) -> Outcome:
         """Import the evaluator; return its name and how it is called, what it printed and warned.
@@ -172,7 +179,8 @@ class Child:
     def ask(self, name: str, query: int = -1, draws: bool = False) -> Outcome:
         """Call the evaluator on the arrays of a name, on all queries or on a single one; `draws`:
         by several seeds, if two of them give two CMC."""
-        return self.request(self._timeout * (1 + N_DRAWS * draws), name, query, draws)
+        return self.request(self._timeout * (1 + N_DRAWS * draws),
+                            Path(self._folder.name, name), query, draws)
 
     def request(self, seconds: float, *message: Any) -> Outcome:
         """Let what serves requests there do something."""
@@ -206,11 +214,11 @@ class Child:
         with suppress(OSError):  # it has ended, which is noticed below
             self._pipe.send(message)
         received: list[Outcome | None] = []
-        self._reader = Thread(target=_read_message, args=(self._pipe, received), daemon=True)
-        self._reader.start()
+        reader = Thread(target=_read_message, args=(self._pipe, received), daemon=True)
+        reader.start()
         until = time.monotonic() + min(seconds, _LONGEST)
-        while self._reader.is_alive() and time.monotonic() < until:
-            self._reader.join(0 if self._take() else _LOOK)
+        while reader.is_alive() and time.monotonic() < until:
+            reader.join(0 if self._take() else _LOOK)
         outcome = received[0] if received else Outcome(hung=True, failure=(
             f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
             "timeout waits longer"))
@@ -259,10 +267,6 @@ class Child:
         self._take()
         output, self._output = self._output, -1
         os.close(output)
-        if self._reader.ident is not None:
-            self._reader.join(_COPIES)
-        if not self._reader.is_alive():  # else a process that left the group has the other side
-            self._pipe.close()
 
 
 _SPOILED = Outcome(failure="its process spoiled the pipe through which it answers", hung=True)

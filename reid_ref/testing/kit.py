@@ -3,11 +3,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
@@ -124,7 +121,6 @@ def report_of(name: str, run: Callable[[str], Any],
 
 
 def crosscheck_made(evaluator: str, *, timeout: float = 600,
-                    convention: str | Convention | None = None,
                     progress: Callable[[float], object] = lambda _: None,
                     **options: Any) -> Report:
     """As `check_evaluator`, in a process of its own.
@@ -137,8 +133,6 @@ def crosscheck_made(evaluator: str, *, timeout: float = 600,
         "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
     timeout : float
         Seconds that importing it, or any one check, may take.
-    convention
-        As for `reid_ref.testing.check_evaluator`.
     progress : callable, optional
         Called with 1 after each check.
     options
@@ -151,13 +145,9 @@ def crosscheck_made(evaluator: str, *, timeout: float = 600,
     Raises
     ------
     InputError
-        It cannot be imported, or the rule is not known.
+        It cannot be imported.
     """
-    if convention is not None:
-        find_rules(convention)
-    with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, Path(folder), partial(
-                Session, convention=convention, timeout=timeout, **options))) as child:
+    with Child(evaluator, timeout, partial(Session, timeout=timeout, **options)) as child:
         child.load()
 
         def run(task: str) -> Any:

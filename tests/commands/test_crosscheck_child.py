@@ -298,7 +298,7 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
 def test_no_room_for_the_arrays(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     refused("evaluator", "No space left", crosscheck, "tests.commands.faulty:sound", *data())
 
 

@@ -135,7 +135,7 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
             return verdict  # what is wrong without NaN is not wrong for it
         wrong = judge_numbers(tested, [arrays]).difference
         if wrong and not np.isnan(wrong.theirs):
-            return Verdict("images whose distance is NaN are not the farthest", difference=wrong,
+            return Verdict("images at distance NaN are not the farthest", difference=wrong,
                            arrays=arrays)
     return Verdict()
 
@@ -174,13 +174,11 @@ def judge_twice(tested: Subject, problems: list[Arrays]) -> Verdict:
                            arrays=arrays)
         drawn = ["CMC"] * is_drawn(tested.convention)
         if without(first, *drawn) != without(second, *drawn):
-            return Verdict(f"the same arrays give mAP {first.mAP!r}, Rank-1 {_first(first)!r} and "
-                           f"then mAP {second.mAP!r}, Rank-1 {_first(second)!r}")
+            numbers = (", ".join([f"mAP {answer.mAP!r}", *(
+                f"Rank-1 {share!r}" for share in answer.curve[:1].tolist())])
+                for answer in (first, second))
+            return Verdict(f"the same arrays give {' and then '.join(numbers)}")
     return Verdict()
-
-
-def _first(answer: Answer) -> float | None:
-    return float(answer.curve[0]) if len(answer.curve) else None
 
 
 def judge_form(tested: Subject, problems: list[Arrays], form: str) -> Verdict:

@@ -70,29 +70,26 @@ class Report:
     checks: tuple[CheckResult, ...] = field(repr=False)
 
     def __str__(self) -> str:
-        return _text(self)
-
-
-def _text(report: Report) -> str:
-    """Return the rule first, then a line per check, then what shows each failure."""
-    passed = sum(check.status == "passed" for check in report.checks)
-    lines = [*wrap(f"{report.evaluator}: {_verdict(report)}", rest="  "),
-             *wrap(report.how, "  ", "  "),
-             f"  {passed} of {len(report.checks)} checks pass", ""]
-    width = max(len(check.name) for check in report.checks)
-    for check in report.checks:
-        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
-        status = check.status if check.status == "passed" else check.status.upper()
-        first = f"{status:<6}  {check.name:<{width}}  {words}"
-        lines.append(first.rstrip() if len(first) <= columns() else f"{first[:columns() - 4]} ...")
-    told = set()
-    for check in report.checks:
-        if check.status != "passed" and f"\n{AS_ABOVE}" not in check.message and (
-                check.message not in told):
-            told.add(check.message)
+        """Return the rule first, then a line per check, then what shows each failure."""
+        passed = sum(check.status == "passed" for check in self.checks)
+        lines = [*wrap(f"{self.evaluator}: {_verdict(self)}", rest="  "),
+                 *wrap(self.how, "  ", "  "),
+                 f"  {passed} of {len(self.checks)} checks pass", ""]
+        width = max(len(check.name) for check in self.checks)
+        for check in self.checks:
+            words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
+            status = check.status if check.status == "passed" else check.status.upper()
+            first = f"{status:<6}  {check.name:<{width}}  {words}"
+            is_long = len(first) > columns()
+            lines.append(f"{first[:columns() - 4]} ..." if is_long else first.rstrip())
+        told = dict[str, CheckResult]()
+        for check in self.checks:
+            if check.status != "passed" and f"\n{AS_ABOVE}" not in check.message:
+                told.setdefault(check.message, check)
+        for message, check in told.items():
             lines += ["", *wrap(f"{check.name}: {CHECKS[check.name].sentence}"), *(
-                part for line in check.message.split("\n") for part in _lines(line))]
-    return "\n".join(lines)
+                part for line in message.split("\n") for part in _lines(line))]
+        return "\n".join(lines)
 
 
 def summary(report: Report) -> str:

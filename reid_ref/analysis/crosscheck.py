@@ -23,7 +23,7 @@ from reid_ref.rules.candidates import find_rules, in_choices, rules_of_protocols
 from reid_ref.rules.changed import unlike
 from reid_ref.rules.mistakes import FAULTS
 from reid_ref.rules.numbers import (
-    ADDITIONS, Compared, compared, mismatches, result_of)
+    ADDITIONS, Compared, Mismatch, compared, mismatches, result_of)
 from reid_ref.rules.search import (
     Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, nearest_rule, rule_of)
 
@@ -257,7 +257,8 @@ class _Asked(NamedTuple):
 class _Match(NamedTuple):
     """An answer beside our result under the closest convention, field by field.
 
-    `rule`: what gives the answer; `way`: the convention; `equal`: of each query, whether its AP
+    `rule`: what gives the answer; `way`: the convention; `wrong`: the numbers that are not ours, by
+    that; `equal`: of each query, whether its AP
     is ours or is not compared.
     """
 
@@ -265,12 +266,13 @@ class _Match(NamedTuple):
     way: Convention
     result: Any
     parts: dict[str, Compared]
+    wrong: list[Mismatch]
     equal: Any
 
     @property
     def agrees(self) -> bool:
         """Whether every number that it gave is ours."""
-        return bool(self.parts) and all(part.level != "differs" for part in self.parts.values())
+        return bool(self.parts) and not self.wrong
 
 
 def _compare(child: Child, data: ResultFile, how: How, every: Integers,
@@ -370,7 +372,8 @@ def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     equal = np.ones(len(asked.queries), bool)
     if "ap" in parts:
         equal[~np.isnan(result.of_query("mAP"))] = parts["ap"].away <= parts["ap"].allowed
-    return _Match(rule, way, result, parts, equal)
+    wrong, _ = mismatches(asked.answer, result, tolerance)
+    return _Match(rule, way, result, parts, wrong, equal)
 
 
 def _some(queries: Integers, n: int) -> Integers:
@@ -470,7 +473,5 @@ def _remarks(asked: _Asked, match: _Match, n_query: int) -> list[str]:
     if answer.ap is not None and silent:
         remarks.append(f"asked alone, it fails on {len(silent)} with a good image, first on query "
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
-    tolerance = max(ADDITIONS, match.rule.tolerance if match.rule else 0)
     return [*remarks, *(f"{each}".replace("by the rule", f"by {match.way.name}")
-                        for each in mismatches(answer, match.result, tolerance)[0]
-                        if not each.name.startswith("AP"))]
+                        for each in match.wrong if not each.name.startswith("AP"))]

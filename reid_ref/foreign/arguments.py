@@ -133,8 +133,6 @@ def meaning_of(name: str) -> str:
     ['similarity', 'rank', 'g_identity', '']
     """
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
-    if glued := re.fullmatch(NAMES["glued"], plain.partition("_")[0]):
-        plain = f"{glued[1]}_{NAMES['short'].get(glued[2], glued[2])}{plain.partition('_')[2]}"
     words = plain.split("_")
 
     def first(table: str, fits: Callable[[str], Any]) -> str:

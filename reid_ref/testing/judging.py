@@ -130,7 +130,7 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether NaN comes last, as by the rule; an exception or NaN is no wrong number."""
     for arrays in problems:
         farthest = replace(arrays, distances=np.nan_to_num(
-            arrays.distances, nan=2 * float(np.nanmax(arrays.distances))))
+            arrays.distances, nan=2 * float(np.nanmax(arrays.distances, initial=1))))
         if (verdict := judge_numbers(tested, [farthest])).difference:
             return verdict  # what is wrong without NaN is not wrong for it
         wrong = judge_numbers(tested, [arrays]).difference

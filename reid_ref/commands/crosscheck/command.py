@@ -148,8 +148,8 @@ def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),
 def verdict(check: CrossCheck) -> str:
     """Return the verdict as one sentence."""
     agreement = check.agreement
-    near = bool(agreement) and all(item.level != "differs" for item in agreement.values())
     if check.verdict == "failed":
+        near = bool(agreement) and all(item.level != "differs" for item in agreement.values())
         alone = f"; asked query by query, its APs are those of {check.closest}" if near else ""
         rule = f"; where it answers, it follows {check.rule}" if check.rule else ""
         return f"FAILED: {check.failure}{alone}{rule}"
@@ -158,10 +158,8 @@ def verdict(check: CrossCheck) -> str:
             "it follows no convention that was tried")
         # The toolbox whose rule it is has a loader that leaves them out.
         words += "".join(f"; {text.partition(':')[0]} here" for text in check.defects.values())
-        closest = ", although its numbers are near" if near else "; the closest is"
-        return f"DIFFERENT: {words}" + (
-            f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
-            f"; {check.unlike}" if check.unlike else "")
+        closest = f"the closest is {check.closest}" * bool(check.closest and not check.rule)
+        return "; ".join(filter(None, (f"DIFFERENT: {words}", closest, check.unlike)))
     levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
     how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")]
     also = f"here the same as {', '.join(check.also)}" * bool(check.also)

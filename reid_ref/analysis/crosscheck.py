@@ -257,9 +257,8 @@ class _Asked(NamedTuple):
 class _Match(NamedTuple):
     """An answer beside our result under the closest convention, field by field.
 
-    `rule`: what gives the answer; `way`: the convention; `wrong`: the numbers that are not ours, by
-    that; `equal`: of each query, whether its AP
-    is ours or is not compared.
+    `rule`: what gives the answer; `way`: the convention; `wrong`: the numbers that are not its;
+    `equal`: of each query, whether its AP is ours or is not compared.
     """
 
     rule: FoundRule | None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -156,15 +156,13 @@ def with_draws(ask: Ask) -> Ask:
 #: What numpy tells of names that it had.
 _TOLD = r"module 'numpy' has no attribute '(\w+)'|`np\.(\w+)` was removed"
 
-_T = TypeVar("_T")
-
 
 def needs(name: str) -> str:
     """Return what is told of a name that was put back."""
     return f"it needs np.{name}, which numpy {np.__version__} no longer has: put back here"
 
 
-def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+def with_old_names(work: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
     """Return what some work gives, and the names that it needs; they leave numpy afterwards."""
     names: list[str] = []
     try:

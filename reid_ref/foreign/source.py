@@ -35,16 +35,13 @@ class StandIn:
     #: Or it would be a sequence without an end.
     __iter__ = None
 
-    def __getitem__(self, _: Any) -> StandIn:
+    def __getitem__(self, *_: Any) -> StandIn:
         return self
 
     def __setitem__(self, *_: Any) -> None:
         return None
 
-    def __enter__(self) -> StandIn:
-        return self
-
-    __exit__ = __setitem__
+    __enter__, __exit__ = __getitem__, __setitem__
 
     def __str__(self) -> str:
         return ""

@@ -87,7 +87,6 @@ def subject(evaluator: Any, convention: Any = None, *, tolerance: float | None =
     if isinstance(answer, str) or tolerance is not None or (
             decimals := decimals_of(answer)) is None:
         return tested
-    unit = 100 if answer.percent else 1
-    return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
+    return replace(tested, tolerance=0.5000001 * 10.0**-decimals / (100 if answer.percent else 1),
                    words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
                    + "s" * (decimals > 1))

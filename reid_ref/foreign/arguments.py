@@ -233,7 +233,7 @@ def _refusal(name: str, named: Mapping[str, str], unknown: list[str]) -> InputEr
     role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
     return InputError(
         "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
-        f"g_camids) or (distances, query, gallery), understood as ({call})",
+        f"g_camids), understood as ({call})",
         remedy=f"{guess}: features? then say --setting {guess}={role}"
         if guess and len(named) > 2 else "an adapter of one line gives it this form")
 

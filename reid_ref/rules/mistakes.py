@@ -111,7 +111,8 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     places = np.arange(len(ap))
     before = np.maximum.accumulate(np.where(n_good > 0, places, -1))
     if "skipped" in keys:  # every second one of those in a row stays
-        ap, n_good = np.nan_to_num(ap), n_good + ((n_good == 0) & ((places - before) % 2 == 0))
+        stays = (n_good == 0) & ((places - before) % 2 == 0)
+        ap, n_good = np.where(stays, 0, ap), n_good + stays
     for decimals in _numbers(keys, "above "):
         n_good = np.where(ap > 10.0**-decimals, n_good, 0)
     if "not reset" in keys:

@@ -264,7 +264,8 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 # ------------------------------------------------------------------ mistakes
 #: Of what a mistake does nothing where there are fewer queries and images than its number.
 _OF_SIZE = ("precision", "recall", "ignored", "CMC", "labels")
-#: Of what a mistake is one query's: what it does to many queries it does to some of them.
+#: Of what a mistake is one query's, which need not be many to show it; how many are many.
+_MANY = 60
 _OF_QUERY = ("precision", "recall", "ignored", "distances", "ties", "identity", "camera")
 #: What may be a mistake of mAP alone, or of CMC alone.
 _ALONE = ("ignored", "mean", "precision", "recall", "distances", "ties", "labels", "identity",
@@ -292,14 +293,11 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
         counted = ap[~np.isnan(ap)]
         among += mistakes_of_mean(counted, answer.mAP, rule.tolerance) if len(counted) else []
-    few = wrong[0][0].take(slice(40))
-    ours, = result_of(few, rule.convention)
-    as_ours = few, Answer(mAP=ours.mAP, cmc=ours.cmc)
     means = wrong[0][0], without(wrong[0][1], "CMC", "mINP")
     right = fits(means)
     for mistake in among:
-        if len(few.query) == 40 and mistake.of in _OF_QUERY and not mistake.key.startswith(
-                "query ") and fits(as_ours, mistake):
+        if len(means[0].query) > _MANY and mistake.of in _OF_QUERY and not (
+                mistake.key.startswith("query ")):
             continue
         may = mistake.of in ("CMC", "mINP") or fits(means, mistake)
         for each in (mistake, *(mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")

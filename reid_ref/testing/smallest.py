@@ -126,4 +126,4 @@ def places_of_good(arrays: Arrays, convention: Convention) -> str:
     order = np.argsort(arrays.distances[0], kind="stable")
     places = (np.flatnonzero(np.isin(order[kept[order]], good)) + 1).tolist()
     some = ", ".join(map("{:,}".format, [*places[:3], *places[3:][-1:]]))
-    return f"{len(places):,} good images, {some} among the places, of {int(kept.sum()):,} kept"
+    return f"good images at places {some} of {int(kept.sum()):,}"

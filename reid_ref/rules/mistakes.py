@@ -4,12 +4,13 @@ The walk is the plainest one, query by query and image by image: problems are sm
 """
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, InputError
 from reid_ref.conventions import AP, Convention
 from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import Arrays
@@ -94,7 +95,9 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     if "ties reversed" in keys:
         convention = convention.replace(ties="reversed")
     for recall in {"found", "existing"} & {*re.findall(r"cut (\w+)", " ".join(keys))}:
-        convention = convention.replace(top_k=_numbers(keys, f"cut {recall} ")[0], recall=recall)
+        with suppress(InputError):  # choices that do not go together
+            convention = convention.replace(
+                top_k=_numbers(keys, f"cut {recall} ")[0], recall=recall)
     rows, images = (_there(labels, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(

@@ -4,12 +4,13 @@ The walk is the plainest one, query by query and image by image: problems are sm
 """
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, InputError
 from reid_ref.conventions import AP, Convention
 from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import Arrays
@@ -19,13 +20,16 @@ from reid_ref.ranking.roles import query_roles
 
 class Mistake(NamedTuple):
     """One mistake: its key, which may begin an argument, what it is a mistake of, its words, what
-    to do about it, and which number alone has it, "mAP" or "CMC"."""
+    to do about it, and which number alone has it, "mAP" or "CMC"; its key for any number or type
+    of its kind, and that."""
 
     key: str
     of: str
     words: str
     advice: str = ""
     alone: str = ""
+    kind: str = ""
+    number: Any = None
 
 
 _TABLES = tables_of("rules/mistakes.toml")
@@ -34,7 +38,7 @@ FAULTS: dict[str, str] = _TABLES.pop("faults")
 #: Keys and words of mistakes of a mean whose sizes are found, not tried.
 _SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
-    Mistake(key.format(each), of, words.format(each, each), *advice[:1])
+    Mistake(key.format(each), of, words.format(each, each), (advice or [""])[0], "", key, each)
     for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
@@ -74,7 +78,8 @@ def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake
 def mistaken_numbers(arrays: Arrays, convention: Convention,
                      mistakes: Collection[Mistake]) -> Walked:
     """Return what the rule gives with these mistakes."""
-    whole = _walked(arrays, convention, frozenset(mistake.key for mistake in mistakes))
+    whole = _walked(arrays, convention, frozenset(
+        key for mistake in mistakes for key in mistake.key.split(" & ")))
     if alone := {mistake.alone for mistake in mistakes} - {""}:
         rule = _walked(arrays, convention, frozenset())
         return whole._replace(cmc=rule.cmc) if alone == {"mAP"} else rule._replace(cmc=whole.cmc)
@@ -89,35 +94,51 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
         arrays = Arrays(arrays.distances.T, arrays.gallery, arrays.query)
     if "ties reversed" in keys:
         convention = convention.replace(ties="reversed")
-    rows, images = (_there(labels.identity, convention, keys, side) for side, labels in (
+    for recall in {"found", "existing"} & {*re.findall(r"cut (\w+)", " ".join(keys))}:
+        with suppress(InputError):  # choices that do not go together
+            convention = convention.replace(
+                top_k=_numbers(keys, f"cut {recall} ")[0], recall=recall)
+    rows, images = (_there(labels, convention, keys, side) for side, labels in (
         ("query", arrays.query), ("image", arrays.gallery)))
     query, gallery = (_read(labels, keys, arrays.gallery, side) for side, labels in enumerate(
         (arrays.query[rows], arrays.gallery[images])))
     distances = _converted(arrays.distances[rows][:, images], "distances", keys)
+    distances = _converted(distances.T, "columns", keys).T
     roles = query_roles(query, gallery, [rule for rule in convention.not_ranked if not (
         rule == "label -1" and "junk stays" in keys)])
     ap, inp, first, n_good, n_kept = np.reshape([
-        _of_query(k, distances[k], query, gallery, *roles(k), convention, keys)
-        for k in range(len(query))], (-1, 5)).T
+        _of_query(k, _converted(row, "row", keys), query, gallery, *roles(k), convention, keys)
+        for k, row in enumerate(distances)], (-1, 5)).T
     if "counts 1" in keys:
         ap, inp, n_good = (np.where(n_good == 0, 1, each) for each in (ap, inp, n_good))
+    places = np.arange(len(ap))
+    before = np.maximum.accumulate(np.where(n_good > 0, places, -1))
+    if "skipped" in keys:  # every second one of those in a row stays
+        stays = (n_good == 0) & ((places - before) % 2 == 0)
+        ap, n_good = np.where(stays, 0, ap), n_good + stays
+    for decimals in _numbers(keys, "above "):
+        n_good = np.where(ap > 10.0**-decimals, n_good, 0)
     if "not reset" in keys:
-        before = np.maximum.accumulate(np.where(n_good > 0, np.arange(len(ap)), -1))
         ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
     length = convention.curve_length(gallery.identity, None)
+    first = np.where(first == length, length - ("last rank" in keys), first)
     if keys & {"unfound last", "unfound first"}:
         first = np.where((n_good > 0) & (first >= length), (length - 1) * (
             "unfound last" in keys), first)
     if "unmatched hit" in keys:
         first = np.where(n_good == 0, 0, first)
+    inp, n_inp = (np.nan_to_num(inp), n_good + 1) if "INP 0" in keys else (inp, n_good)
     every = {"counts 1", "unmatched hit"} & keys or convention.n_in_cmc(np.zeros(1, np.int64))
     counted = (n_good > 0) | bool(every)
     weight = _weights(query, counted, n_good, keys)
     ap = _converted(ap, "AP", keys)
-    means = [convention.mean(convention.counted(values, n_good)) if weight is None else float(
-        np.average(np.nan_to_num(values[counted]), weights=weight)) for values in (ap, inp)]
+    means = [convention.mean(np.ravel(_converted(convention.counted(
+        values, n), "each", keys))) if weight is None else float(np.average(np.nan_to_num(
+            values[counted]), weights=weight)) for values, n in ((ap, n_good), (inp, n_inp))]
+    means = _converted(np.array(means), "mean", keys).tolist()
     whole = np.full(len(arrays.query), np.nan)
     whole[rows] = ap
+    first = _converted(first, "first", keys)
     cmc = _curve(first[counted], n_kept[counted], len(gallery) + 1, weight, keys)
     return Walked(convention, whole, means[0], means[1], cmc[:length])
 
@@ -135,10 +156,9 @@ def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> 
     n = len(counted)
     for multiple in _numbers(keys, "padded "):
         weight = np.bincount(np.arange(n + -n % multiple) % n)[counted]
-    if "last of each" in keys:
-        names = list(zip(*(values[counted] for name, values in query.columns().items()
-                           if name in ("identity", "camera"))))
-        weight = np.array([name not in names[k + 1:] for k, name in enumerate(names)])
+    for n_batch in _numbers(keys, "weighted "):
+        batch = np.arange(n) // n_batch
+        weight = (np.bincount(batch) / np.bincount(batch, counted))[batch][counted]
     for group in groups:
         _, place, size = np.unique(group, return_inverse=True, return_counts=True)
         weight = 1 / size[place.ravel()]
@@ -153,40 +173,41 @@ def _curve(first: Any, n_kept: Any, length: int, weight: Any, keys: frozenset[st
     hits = place >= np.maximum(first + ("behind" in keys) - ("shifted" in keys), 0)
     hits &= (place < n_kept[:, np.newaxis]) | ("ends" not in keys)
     hits[0, 0] &= "one missed" not in keys
-    cmc = np.average(hits, axis=0, weights=weight)
+    there = (place < n_kept[:, np.newaxis]) | ("ends at" not in keys)
+    cmc = _converted((hits & there).sum(axis=0), "count", keys) / there.sum(axis=0) if (
+        weight is None) else np.average(hits, axis=0, weights=weight)
     cmc[int(n_kept.min()) if "filled" in keys else length:] = 0
-    if "next" in keys:
-        cmc[1:-1] = cmc[2:].copy()
-    if "not accumulated" in keys:
-        cmc = np.diff(cmc, prepend=0)
     return _converted(cmc, "CMC", keys)
 
 
 # ------------------------------------------------------------------ what is read
 #: A label that none on the other side is, when the number of the side is added.
 _NONE = 2**40
-#: How numbers are read, by a number and the side: 0 of queries, 1 of images; else as a dtype.
+#: How numbers are read, by a number and the side, 0 of queries, 1 of images; else as a dtype, or
+#: by a function of numpy.
 _HOW: dict[str, Callable[[Any, int, int], Any]] = {
-    "abs": lambda values, n, side: np.abs(values),
-    "clip": lambda values, n, side: np.maximum(values, 0),
-    "turned": lambda values, n, side: -values,
-    "equal": lambda values, n, side: np.zeros_like(values),
+    "within": lambda values, n, side: np.where(values < n, values, np.inf),
+    "centred": lambda values, n, side: values - values.mean(axis=-1, keepdims=True),
+    "range": lambda values, n, side: (values - values.min()) / np.ptp(values) * n,
+    "cycle": lambda values, n, side: values if side else values[np.arange(len(values)) % n],
+    "sorted": lambda values, n, side: values if side else np.sort(values),
+    "next": lambda values, n, side: np.append(values[:1], [*values[2:], values[-1]]),
+    "differences": lambda values, n, side: np.diff(values, prepend=0),
+    "largest": lambda values, n, side: np.maximum.accumulate(values),
     "text": lambda values, n, side: np.unique(
         values.astype(np.str_), return_inverse=True)[1].reshape(values.shape),
     "scaled": lambda values, n, side: values / np.nanmax(values),
-    "exp": lambda values, n, side: -np.exp(-values),
     "wrapped": lambda values, n, side: np.where(
         (values == 0) & (values.dtype.kind == "u"), np.inf, values),
     "digits": lambda values, n, side: [int(str(each)[:n]) for each in values.tolist()],
-    "decimals": lambda values, n, side: np.round(values, n),
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
-    "modulo": lambda values, n, side: values % n,
     "renumbered": lambda values, n, side: np.unique(values, return_inverse=True)[1].ravel(),
     "falsy": lambda values, n, side: np.where(values == 0, _NONE + side, values),
-    "negative": lambda values, n, side: np.where(values < 0, _NONE + side, values),
+    "signed": lambda values, n, side: np.where(values < 0, _NONE + side, values),
+    "beyond": lambda values, n, side: np.where(
+        (values < 0) | (values > n), _NONE + side, values),
     "small": lambda values, n, side: np.where(
         (values > 256) | (values < -5), _NONE + side, values),
-    "first": lambda values, n, side: values if side else np.repeat(values[:1], len(values)),
     "query": lambda values, n, side: values if side else np.roll(values, n),
     "image": lambda values, n, side: np.roll(values, n) if side else values}
 
@@ -194,19 +215,28 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
 def _converted(values: Any, of: str, keys: frozenset[str], side: int = 0) -> Any:
     """Return numbers as they are read with the mistakes whose keys begin by what they are of."""
     for key in keys:
-        if key.startswith(f"{of} "):
-            how, number = f"{key} 0".split(" ")[1:3]
-            values = np.asarray(_HOW[how](values, int(number), side)) if how in _HOW else (
-                values.astype(how))
+        if key.startswith(f"{of} ") and np.size(values):
+            for how, number in re.findall(r"([a-z]\w*)(?: (-?\d+))?", key.removeprefix(of)):
+                of_numpy, given = getattr(np, how, None), [np.int64(number)] if number else []
+                values = np.asarray(_HOW[how](values, int(number or 0), side) if how in _HOW else (
+                    values.astype(how) if isinstance(of_numpy, type) else
+                    of_numpy(values, *given)))  # type: ignore[misc]
     return values
 
 
-def _there(identity: Any, convention: Convention, keys: frozenset[str], side: str) -> Any:
-    """Return which rows of a side are not left out: by their label, or as a slice."""
-    there, n = convention.loaded(identity), len(identity)
+def _there(labels: Labels, convention: Convention, keys: frozenset[str], side: str) -> Any:
+    """Return which rows of a side are not left out: by their label or camera, or as a slice."""
+    there, n, columns = convention.loaded(labels.identity), len(labels), labels.columns()
     for of, value in (key.split(" ")[1:] for key in keys if key.startswith(f"{side} ")):
-        if of == "label":
-            there = there & (identity != int(value))
+        if of in columns:
+            there = there & (columns[of] != int(value))
+        elif of in ("first", "last"):  # of each identity, or of each that is on a camera
+            step = 1 if of == "first" else -1
+            both = np.stack([columns["identity"], columns[value]])[:, ::step]
+            there = there & np.isin(np.arange(n), np.unique(
+                both, axis=1, return_index=True)[1])[::step] if n else there
+        elif of == "step":
+            there = there & (np.arange(n) % max(1, n // int(value)) == 0)
         elif of == "rows":
             left = slice(*(int(end) if end else None for end in value.split(":")))
             there = there & np.isin(np.arange(n), np.arange(n)[left])
@@ -222,12 +252,14 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
     for name in {"identity", "camera"} & {*columns}:
         for of in (name, "labels"):
             columns[name] = _converted(columns[name], of, keys, side).astype(np.int64)
-    if "first camera" in keys and not side:
+    if "own first camera" in keys and not side:
         _, first, group = np.unique(labels.identity, return_index=True, return_inverse=True)
         columns["camera"] = columns["camera"][first[group.ravel()]]
     if "neighbour" in keys and not side:
         names = np.unique(gallery.identity)
         columns["identity"] = names[np.searchsorted(names[:-1], labels.identity)]
+    if "one camera" in keys and not side and np.ptp(gallery.columns()["camera"]) == 0:
+        columns["camera"] = np.full(len(labels), _NONE)
     return Labels(**columns)
 
 
@@ -270,6 +302,8 @@ def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: 
         listed = order[kept[order]] if key.startswith("kept ") else order
         if change := _LISTS.get(key.removeprefix("kept ")):
             order = change(listed, row, identity)
+    for n in _numbers(keys, "farthest "):
+        order = order[row[order] <= n]
     return _converted(order, "order", keys)
 
 
@@ -280,11 +314,19 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     same, near = identity == query.identity[k], np.ones(len(kept), np.bool_)
     if gallery.camera is not None:
         near = gallery.camera == query.camera_of(k)
-        for factor in _numbers(keys, "key "):
+        largest = int(max(each.columns()["camera"].max(initial=0) for each in (query, gallery)))
+        for factor in [*_numbers(keys, "key "), *[largest] * ("key largest" in keys)]:
             kept = kept & (identity * factor + gallery.columns()["camera"]
                            != query.identity[k] * factor + query.columns()["camera"][k])
     kept = kept & ((identity > 0) | ("below 1" not in keys))
     kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
+    for of, how in (key.split() for key in keys if key.startswith(("same ", "near "))):
+        names, name = ((labels.identity if of == "same" else labels.columns()["camera"])
+                       for labels in (gallery, query[k:k + 1]))
+        is_so = getattr(np, how)(names, name) if how != "prefix" else np.char.startswith(
+            names.astype(np.str_), name.astype(np.str_))
+        same, near = (is_so, near) if of == "same" else (same, is_so)
+        good, kept = np.flatnonzero(same & ~near), kept & ~(same & near)
     if "inverted" in keys:
         good, kept = np.flatnonzero(same & near), kept & ~same | same & near
     is_good = np.zeros(len(kept), np.bool_)
@@ -304,9 +346,13 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     is_good = is_good | (same & ~kept & ("junk good" in keys)) | (
         (identity == JUNK) & ("junk hits" in keys))
     stays, rest = kept | is_good | ("stay" in keys), int((same & ~is_good).sum())
-    ap, inp, first = _of_list(is_good[order], stays[order], (matches | is_good)[order],
-                              n_recalled, rest, n_good, convention, keys)
-    if keys & _OF_LISTS:
+    filled = np.ones((len(kept) - n_kept) * (query.identity[k] in _numbers(keys, "filled with ")))
+    n_good += len(filled)
+    is_good, stays, matches = (np.append(each[order], filled > 0) for each in (
+        is_good, stays, matches | is_good))
+    ap, inp, first = _of_list(
+        is_good, stays, matches, n_recalled, rest, n_good, convention, keys)
+    if keys & _OF_LISTS or _numbers(keys, "farthest "):
         n_good = int(np.isfinite(first))
     if "known" in keys and not n_good and same.any():
         ap, n_good = 0.0, 1
@@ -319,21 +365,32 @@ def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: 
     cut = convention.top_k if convention.cut == "before-ignoring" else None
     listed = np.flatnonzero(stays[:cut])[:convention.top_k if cut is None else None]
     places, matched = np.flatnonzero(good[stays]), np.flatnonzero(matches)
-    listed = listed[:len(places)] if keys & {"at R", "R-precision"} else listed
+    listed = listed[:len(places)] if "at R" in keys else listed
     hit = good[listed]
+    for most in _numbers(keys, "misses "):
+        ago = np.arange(len(hit)) - np.maximum.accumulate(np.where(hit, np.arange(len(hit)), -1))
+        hit = hit & (np.cumsum(ago == most) == 0)
     first = np.inf if not len(matched) else float(
         matched[0] if "places" in keys else stays[:matched[0]].sum())
     if not len(places):
         none = 0.0 if n_good else np.nan  # all of them ignored as well
         return none, none if convention.unmatched == "zero" else np.nan, first
-    if convention.top_k and "uncut" not in keys and not hit.any():
+    ends = convention.top_k and "uncut" not in keys or _numbers(keys, "misses ")
+    if ends and not hit.any() or len(matched) and matched[0] >= min(_numbers(keys, "seen ") or [
+            len(good)]):
         first = np.inf
+    first = places[-1] if "last match" in keys else first
     n = len(places) if cut is None and convention.recall != "found" else int(hit.sum())
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
     n = n if n_recalled is None else n_recalled
-    n += rest * ("all good" in keys) + ("one more" in keys) + (len(hit) - n) * ("list" in keys)
+    for most in _numbers(keys, "matches "):
+        hit, n = hit & (np.cumsum(hit) <= most), min(n, most)
+    n = int(_converted(np.array(n), "n", keys))
+    n += rest * ("all good" in keys) + (len(hit) - n) * ("list" in keys)
     place = listed + 1 if "gaps" in keys else np.arange(1, len(hit) + 1)
+    if any(key.startswith("places ") for key in keys) and hit.any():
+        first = float(_converted(place, "places", keys)[hit].min()) - 1
     ap = _area(hit, place, n, convention, keys) if n and hit.any() else 0.0
     last = np.flatnonzero(good)[-1] if "INP places" in keys else places[-1]
     return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
@@ -346,12 +403,10 @@ _TRAPEZOIDS = {"from 0", "hit before", "hit to hit"}
 def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
     hits, place = (_converted(values, of, keys).astype(float) for values, of in (
-        (np.cumsum(hit), "hits"), (place, "places")))
-    if "reciprocal" in keys:
-        return float(1 / place[hit][0])
-    precision = (hits - ("early" in keys)) / (place + ("late" in keys))
-    precision = np.floor(precision) if "whole" in keys else precision
-    precision = np.ones(len(hit)) if "R-precision" in keys else precision
+        (np.cumsum(hit, dtype=np.float16 if "added hits" in keys else None), "hits"),
+        (place, "places")))
+    precision = (hits - ("early" in keys)) / np.maximum(place + ("late" in keys), 1)
+    precision = _converted(precision, "precision", keys)
     best = np.maximum.accumulate(precision[::-1])[::-1]
     if "points 11" in keys:
         return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
@@ -365,5 +420,6 @@ def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[
     if AP[convention.ap].has_steps and not keys & _TRAPEZOIDS:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
+    areas[hit] = _converted(areas[hit], "at", keys)
     last = hit.sum() - ("lost last" in keys)
     return float(areas[hit][bool(keys & {"lost first", "between hits"}):last].sum() / n)

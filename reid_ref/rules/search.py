@@ -168,7 +168,8 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
     """Return the first of the rules with a mistake, or the first that gives all numbers but one.
     """
-    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance)) for way in ways)
+    found = (mistake_of(pairs, FoundRule(way.name, "", 0, way, (), tolerance))
+             for way in sorted(dict.fromkeys(ways), key=lambda way: way.cmc != "first-match"))
     others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
     return next(filter(None, itertools.chain(found, others)), None)
 
@@ -261,32 +262,53 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 
 
 # ------------------------------------------------------------------ mistakes
+#: Of what a mistake does nothing where there are fewer queries and images than its number.
+_OF_SIZE = ("precision", "recall", "ignored", "CMC", "labels")
+#: Of what a mistake is one query's, which need not be many to show it; how many are many.
+_MANY = 60
+_OF_QUERY = ("precision", "recall", "ignored", "distances", "ties", "identity", "camera")
 #: What may be a mistake of mAP alone, or of CMC alone.
-_ALONE = ("ignored", "mean", "distances", "identity", "camera")
+_ALONE = ("ignored", "mean", "precision", "recall", "distances", "ties", "labels", "identity",
+          "camera")
 
 
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
     def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
         return rule._replace(mistakes=mistakes).gives(*pair)
-    # Those first that it does not give: where nothing is wrong, anything would explain it.
-    pairs = sorted(pairs, key=lambda pair: (fits(pair), pair[0].distances.size))
-    if not pairs or fits(pairs[0]):
+    # Where nothing is wrong, anything would explain it.
+    wrong = sorted((pair for pair in pairs if not fits(pair)),
+                   key=lambda pair: pair[0].distances.size)
+    if not wrong:
         return None
+    # Those first that it does not give, but for large ones.
+    pairs = sorted(pairs, key=lambda pair: (
+        pair[0].distances.size > 20_000, fits(pair), pair[0].distances.size))
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
     tied = any(has_ties(arrays) for arrays, _ in pairs)
-    among = [mistake for mistake in MISTAKES if tied or mistake.of != "ties"]
+    size = min(max(arrays.distances.shape) for arrays, _ in wrong)
+    among = [mistake for mistake in MISTAKES if (tied or mistake.of != "ties") and not (
+        mistake.of in _OF_SIZE and isinstance(mistake.number, int) and mistake.number >= size)]
     if answer.mAP is not None:
         ap = result_of(arrays, rule.convention)[0].of_query("mAP")
         counted = ap[~np.isnan(ap)]
         among += mistakes_of_mean(counted, answer.mAP, rule.tolerance) if len(counted) else []
-    means = pairs[0][0], without(pairs[0][1], "CMC", "mINP")
+    means = wrong[0][0], without(wrong[0][1], "CMC", "mINP")
     right = fits(means)
     for mistake in among:
+        if len(means[0].query) > _MANY and mistake.of in _OF_QUERY and not (
+                mistake.key.startswith("query ")):
+            continue
         may = mistake.of in ("CMC", "mINP") or fits(means, mistake)
         for each in (mistake, *(mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
                                 for of in ("mAP", "CMC") if mistake.of in _ALONE)):
             if (right if each.alone == "CMC" else may) and all(fits(pair, each) for pair in pairs):
-                return rule._replace(name=f"{rule.convention.name}, but for a mistake",
-                                     words=each.words, mistakes=(each,)).of(pairs)
+                likes = [like.number for like in among if isinstance(like.number, int)
+                         and like.kind == each.kind and all(
+                             fits(pair, like._replace(alone=each.alone)) for pair in pairs)]
+                span = f"{min(likes)} to {max(likes)}" if len(likes) > 1 else f"{each.number}"
+                return rule._replace(
+                    name=f"{rule.convention.name}, but for a mistake",
+                    words=each.words.replace(f"{each.number}", span or ""),
+                    mistakes=(each,)).of(pairs)
     return None

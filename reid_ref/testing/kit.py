@@ -26,7 +26,7 @@ from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge, judge_numbers
 from reid_ref.testing.report import (
     AS_ABOVE, INFLUENCE, KEEPS, CheckResult, Report, without_numbers)
-from reid_ref.testing.smallest import as_code, by_hand, smallest
+from reid_ref.testing.smallest import as_code, by_hand, places_of_good, smallest
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
@@ -239,6 +239,8 @@ class Session:
         self._done: list[CheckResult] = []
         #: What was told already, with the rule and the mistake if it is one.
         self.told: dict[str, FoundRule | None] = {}
+        #: What it gave where it is right: no cause may be wrong there.
+        self._right: Asked = []
 
     def __call__(self, task: str) -> Any:
         tested = self.tested
@@ -306,6 +308,7 @@ class Session:
         if known is not None:
             return CheckResult(check.name, "passed", f"deviates, as is known: {known}")
         if verdict.passed:
+            self._right += [pair for pair in verdict.answers if pair[0].distances.size < 100_000]
             return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
         if verdict.error:
             shown = [AS_ABOVE] if verdict.error in self.told else _shown(
@@ -340,7 +343,7 @@ class Session:
             known = answered(self.pairs)
             base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
             shown = [(each, tested.answer(each, verdict.form)) for each in [least] if each]
-            rule = mistake_of([*answered(shown), *verdict.answers, *(
+            rule = mistake_of([*answered([*shown, *self._right]), *verdict.answers, *(
                 pair for pair in known if base is self.of_all or base.gives(*pair))], base)
             # What seldom holds elsewhere is no cause.
             if rule and 2 * sum(rule.gives(*pair) for pair in known) < len(known):
@@ -380,7 +383,8 @@ def _shown(tested: Subject, check: Check,
         sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
         sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
         return [f"it takes {sizes} to show it" if is_least else
-                f"not made smaller than {sizes}"], arrays
+                f"not made smaller than {sizes}", *[places_of_good(arrays, tested.convention)] * (
+                    len(arrays.query) == 1)], arrays
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
              *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (

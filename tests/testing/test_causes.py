@@ -248,7 +248,7 @@ MISTAKEN = [
         (lambda d, q, g, a, b: (d, q, np.roll(g, 1), a, np.roll(b, 1)), "as where places count"),
         (lambda d, q, g, a, b: (d, q, g, np.roll(a, 1), b), "cameras of the queries are shifted"),
         (lambda d, *labels: (np.argsort(d, axis=1), *labels), "ranks are taken for an order"))),
-    ("torchreid-function", "plain", padded, "a multiple of 8, as distributed samplers do"),
+    ("torchreid-function", "plain", padded, "until their number is a multiple of 8 to 16"),
     ("torchreid-function", "late matches", last_of_each, "only the last counts"),
     ("torchreid-function", "plain", from_hit_to_hit, "trapezoids go from hit to hit"),
     ("torchreid-function", "ties", hits_by_distance, "matches are found by distance"),
@@ -262,7 +262,7 @@ MISTAKEN = [
     ("torchreid-function", "integer distances", lambda distmat, *labels: LOOP(
         (-distmat).max() - 1.0 * -distmat, *labels), "distance 0 is the farthest"),
     ("torchreid-function", "large identities", relabels(lambda pids: np.array([
-        int(str(pid)[:4]) for pid in pids.tolist()])), "only the first digits of identities"),
+        int(str(pid)[:4]) for pid in pids.tolist()])), "characters of identities count"),
     ("torchreid-function", "plain", by_mean(lambda ap, pids: np.round(ap, 4).mean()),
      "rounded to 4 decimals before the mean"),
     ("torchreid-function", "label 0", relabels(

@@ -187,7 +187,8 @@ def _options(chain: Chain, convention: Convention, changed: Convention,
              change: Mapping[str, object]) -> str:
     """Return the command line after ``reid-ref`` that does the same; empty if none does."""
     reranks = any(each.rank for each in chain)
-    if reranks and len(chain) > 1 or any(each.data or each.result for each in chain):
+    if reranks and len(chain) > 1 or any(
+            each.data or each.result or each.rank and not each.options for each in chain):
         return ""
     words = ["rerank" if reranks else "evaluate", "FILE", "--convention", convention.name]
     if change and not reranks:

@@ -19,10 +19,10 @@ def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mas
     return replace(changed, **ranked.in_file())
 
 
-def without_distractors(data: ResultFile) -> ResultFile:
-    """Leave images labelled 0 out of the gallery."""
+def without(label: int, data: ResultFile) -> ResultFile:
+    """Leave images of a label out of the gallery."""
     return images_of(data, "query", np.ones(len(data.query), np.bool_),
-                     "gallery", data.gallery.identity != DISTRACTOR)
+                     "gallery", data.gallery.identity != label)
 
 
 def known_identities(data: ResultFile) -> ResultFile:

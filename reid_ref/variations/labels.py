@@ -7,7 +7,7 @@ import numpy as np
 from reid_ref.arrays import Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, JUNK, Labels
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 
 
 def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
@@ -35,6 +35,13 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
     """Give gallery images the cameras of the first rows, as if these were not the queries'."""
     every = np.concatenate([side.camera for side in (data.query, data.gallery)])
     return replace(data, gallery=replace(data.gallery, camera=every[:len(data.gallery)]))
+
+
+def from_camera(place: int, data: ResultFile) -> ResultFile:
+    """Keep the queries of one camera, and the gallery images of all others."""
+    cameras, others = (cameras_of(side, "one of them") for side in (data.query, data.gallery))
+    camera = np.unique(cameras)[place % len(np.unique(cameras))]
+    return images_of(data, "query", cameras == camera, "gallery", others != camera)
 
 
 def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
@@ -115,12 +122,6 @@ def needs_features(data: ResultFile) -> str:
 def needs_cameras(data: ResultFile) -> str:
     """Return why not, if there are no cameras."""
     return "needs cameras" if data.query.camera is None else ""
-
-
-def needs_rest(size: int, data: ResultFile) -> str:
-    """Return why not, if whole batches leave out no queries, or all."""
-    return f"{len(data.query):,} queries in batches of {size}" * (
-        len(data.query) // size * size in (0, len(data.query)))
 
 
 def needs_more(length: int, data: ResultFile) -> str:

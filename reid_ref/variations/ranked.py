@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Array, blocks_of, optional_module
+from reid_ref.arrays import Array, optional_module
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features
@@ -25,8 +25,6 @@ EXPANDED = 5
 EDGES, ADDED = 26, 7
 #: Distances between queries and gallery up to which they are in memory.
 MOST_DISTANCES = 2**26
-#: Rows whose neighbours are in memory together.
-_ROWS = 1024
 
 
 def over_pairs(which: str, data: ResultFile, how: How) -> list[Result]:
@@ -63,12 +61,12 @@ def expanded(data: ResultFile, how: How) -> list[Result]:
     """Return results after each feature became the mean of its 5 nearest, weighted by the cubes of
     their cosines.
     """
-    (features, index), every = _nearest(EXPANDED, data, how), np.concatenate(sides_of(data))
-    n_query, new = len(data.query), np.empty_like(every)
-    for rows in blocks_of(len(every), _ROWS):
-        cosine = np.einsum("nkd,nd->nk", features[index[rows]], features[rows])
-        new[rows] = np.mean(every[index[rows]] * cosine[..., np.newaxis]**3, axis=1)
-    return results_of(Features(new[:n_query], new[n_query:]), data.query, data.gallery, how)
+    features, index = _nearest(EXPANDED, data, how)
+    every, weights = np.concatenate(sides_of(data)), _cosines(features, index)**3
+    new = sum(every[images] * weight[:, np.newaxis]
+              for images, weight in zip(index.T, weights.T)) / EXPANDED
+    return results_of(Features(new[:len(data.query)], new[len(data.query):]), data.query,
+                      data.gallery, how)
 
 
 def propagated(data: ResultFile, how: How) -> list[Result]:
@@ -78,10 +76,9 @@ def propagated(data: ResultFile, how: How) -> list[Result]:
     csr_array = optional_module("re-ranking", "scipy.sparse").csr_array
     features, index = _nearest(EDGES, data, how)
     near, starts, n_query = index[:, :ADDED], np.arange(len(index) + 1), len(data.query)
-    cosines = np.stack([np.einsum("nd,nd->n", features[images], features) for images in near.T], 1)
     graph, weights = (csr_array((values, columns.ravel(), starts * columns.shape[1]))
                       for values, columns in ((np.ones(index.size, np.float32), index),
-                                              (cosines.ravel()**2, near)))
+                                              (_cosines(features, near).ravel()**2, near)))
     for _ in range(2):
         graph = csr_array(weights @ (graph + graph.T))
         norms = np.sqrt(np.add.reduceat(graph.data**2, graph.indptr[:-1]))
@@ -111,6 +108,10 @@ def _over(parts: Iterable[ResultFile], average: str, how: How) -> list[Result]:
     """Return the means over parts."""
     every = [results_of(part.input, part.query, part.gallery, how) for part in parts]
     return [over_trials(each, average, each[0].signature) for each in zip(*every, strict=True)]
+
+
+def _cosines(features: Array, near: Array) -> Array:
+    return np.stack([np.einsum("nd,nd->n", features[images], features) for images in near.T], 1)
 
 
 def _nearest(count: int, data: ResultFile, how: How) -> tuple[Array, Array]:

@@ -115,7 +115,7 @@ def _names(data: ResultFile) -> list[Any]:
 
 def centred_together(data: ResultFile) -> ResultFile:
     """Subtract the mean of all images."""
-    mean = _of_all(data).mean(axis=0)
+    mean = np.concatenate(sides_of(data), dtype=np.float64).mean(axis=0)
     return both(lambda features: features - mean)(data)
 
 
@@ -129,7 +129,3 @@ def in_float32(data: ResultFile) -> ResultFile:
     query, gallery = (side.astype(np.float32) for side in sides_of(data))
     return replace(data, query_features=None, gallery_features=None,
                    distances=distances.distance_matrix(query, gallery, "cosine", True))
-
-
-def _of_all(data: ResultFile) -> Array:
-    return np.concatenate(sides_of(data), dtype=np.float64)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Mask, read_rows
+from reid_ref.arrays import Integers, Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
@@ -23,6 +23,17 @@ def without(label: int, data: ResultFile) -> ResultFile:
     """Leave images of a label out of the gallery."""
     return images_of(data, "query", np.ones(len(data.query), np.bool_),
                      "gallery", data.gallery.identity != label)
+
+
+def without_largest(data: ResultFile) -> ResultFile:
+    """Leave out, of the identities that no query has, but 0 and -1, that of the most images."""
+    unknown, counts = np.unique(_unknown(data), return_counts=True)
+    return without(int(unknown[counts.argmax()]), data)
+
+
+def _unknown(data: ResultFile) -> Integers:
+    known, identity = [*data.query.identity, DISTRACTOR, JUNK], data.gallery.identity
+    return identity[~np.isin(identity, known)]
 
 
 def known_identities(data: ResultFile) -> ResultFile:
@@ -53,13 +64,6 @@ def whole_batches(size: int, data: ResultFile) -> ResultFile:
     """Leave out the last queries, which fill no batch."""
     kept = np.arange(len(data.query)) < len(data.query) // size * size
     return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
-
-
-def first_queries(data: ResultFile) -> ResultFile:
-    """Keep the first query of each identity."""
-    first = np.zeros(len(data.query), np.bool_)
-    first[np.unique(data.query.identity, return_index=True)[1]] = True
-    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
 def renumbered(column: str, data: ResultFile) -> ResultFile:
@@ -124,6 +128,11 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
+def needs_unknown(data: ResultFile) -> str:
+    """Return why not, if queries have all identities but 0 and -1."""
+    return "queries have all identities" * (not len(_unknown(data)))
+
+
 def needs_more(length: int, data: ResultFile) -> str:
     """Return why not, if no identity fills lists of a length: recall is the whole."""
     good = np.isin(data.gallery.identity, data.query.identity)
@@ -139,12 +148,6 @@ def needs_label(label: int, data: ResultFile) -> str:
 def needs_part(data: ResultFile) -> str:
     """Return why not, if a part of the images cannot be taken."""
     return "" if data.ranked is None else "needs features or distances, got ranked lists"
-
-
-def needs_askers(data: ResultFile) -> str:
-    """Return why the sides cannot be exchanged."""
-    return "no gallery image has a query's identity" * (
-        not np.isin(data.gallery.identity, data.query.identity).any())
 
 
 def needs_multi_query(data: ResultFile) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Array, optional_module
+from reid_ref.arrays import Array, InputError, optional_module
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features
@@ -32,9 +32,12 @@ def over_pairs(which: str, data: ResultFile, how: How) -> list[Result]:
     cameras alone.
     """
     query, gallery = _cameras(data)
+    pairs = [(asks, answers) for asks, answers in product(np.unique(query), np.unique(gallery))
+             if which == "all" or asks != answers]
+    if not 1 < len(pairs) <= MOST_PAIRS:
+        raise InputError("data", f"2 to {MOST_PAIRS} pairs of cameras", len(pairs))
     return _over((images_of(data, "query", query == asks, "gallery", gallery == answers)
-                  for asks, answers in product(np.unique(query), np.unique(gallery))
-                  if which == "all" or asks != answers), "trials", how)
+                  for asks, answers in pairs), "trials", how)
 
 
 def by_centroids(which: str, data: ResultFile, how: How) -> list[Result]:
@@ -85,12 +88,6 @@ def propagated(data: ResultFile, how: How) -> list[Result]:
         graph.data /= np.repeat(norms, np.diff(graph.indptr))
     likeness = (graph[:n_query] @ graph[n_query:].T).toarray()
     return results_of(Distances(-likeness), data.query, data.gallery, how)
-
-
-def needs_pairs(data: ResultFile) -> str:
-    """Return why not, if there is one pair of cameras, or too many."""
-    n_pairs = int(np.prod([len(np.unique(camera)) for camera in _cameras(data)]))
-    return f"{n_pairs} pairs of cameras" * (not 1 < n_pairs <= MOST_PAIRS)
 
 
 def needs_room(data: ResultFile) -> str:

@@ -128,6 +128,12 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
+def needs_rest(size: int, data: ResultFile) -> str:
+    """Return why not, if whole batches leave out no queries, or all."""
+    return f"{len(data.query):,} queries in batches of {size}" * (
+        len(data.query) // size * size in (0, len(data.query)))
+
+
 def needs_unknown(data: ResultFile) -> str:
     """Return why not, if queries have all identities but 0 and -1."""
     return "queries have all identities" * (not len(_unknown(data)))

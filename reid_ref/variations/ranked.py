@@ -17,8 +17,8 @@ from reid_ref.result import Result
 from reid_ref.result.means import over_trials
 from reid_ref.variations.labels import images_of, shifted_cameras, sides_of
 
-#: Pairs of cameras up to which all are evaluated.
-MOST_PAIRS = 256
+#: Cameras of a side up to which each is evaluated by itself; VehicleID's loaders number images.
+MOST_CAMERAS = 20
 #: How many nearest images, itself included, query expansion averages in fast-reid.
 EXPANDED = 5
 #: Neighbours of an image in the graph of GNN re-ranking, and those whose rows are added.
@@ -34,8 +34,6 @@ def over_pairs(which: str, data: ResultFile, how: How) -> list[Result]:
     query, gallery = _cameras(data)
     pairs = [(asks, answers) for asks, answers in product(np.unique(query), np.unique(gallery))
              if which == "all" or asks != answers]
-    if not 1 < len(pairs) <= MOST_PAIRS:
-        raise InputError("data", f"2 to {MOST_PAIRS} pairs of cameras", len(pairs))
     return _over((images_of(data, "query", query == asks, "gallery", gallery == answers)
                   for asks, answers in pairs), "trials", how)
 
@@ -98,7 +96,11 @@ def needs_room(data: ResultFile) -> str:
 
 
 def _cameras(data: ResultFile) -> list[Any]:
-    return [cameras_of(side, "a camera's images") for side in (data.query, data.gallery)]
+    cameras = [cameras_of(side, "a camera's images") for side in (data.query, data.gallery)]
+    counts = [len(np.unique(each)) for each in cameras]
+    if not 1 < max(counts) <= MOST_CAMERAS:
+        raise InputError("data", f"2 to {MOST_CAMERAS} cameras of a side", max(counts))
+    return cameras
 
 
 def _over(parts: Iterable[ResultFile], average: str, how: How) -> list[Result]:

@@ -206,7 +206,7 @@ def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
     start, = results_of(data.input, data.query, data.gallery, how)
     end, before, steps = varied(data, variation, origin, how), start, []
     rankings = data.input.rankings()
-    for ranking in variation.rankings if variation.rank else ():
+    for ranking in variation.rankings if variation.rank and not variation.rankings[1:] else ():
         before, = results_of(data.input, data.query, data.gallery, replace(
             how, **rankings[ranking]))
         steps.append(Step("distances", f"features {ranking}", f"as {variation.name} takes them",

@@ -2,7 +2,7 @@
 
 An evaluation, a saved result and a variation call it. Results that are not of ranks enter at a
 step: drawn and counted identities at the curve, other rules of AP at the values (a measure with
-another `of_ranks`), expectations and means over trials or identities at the mean
+another `of_ranks`), expectations and means over trials at the mean
 (`Result._mean_of`).
 """
 from collections.abc import Callable, Iterable, Mapping

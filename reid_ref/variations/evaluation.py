@@ -132,7 +132,7 @@ def varied(data: ResultFile, variation: Variation, convention: Convention, how: 
                          f"{variation.name!r}, under which it is the same, or has no meaning",
                          "take another convention as origin")
     data = data if variation.data is None else variation.data(data)
-    if variation.rank is not None and variation.rankings:
+    if variation.rank is not None and len(variation.rankings) == 1:
         how = replace(how, **data.input.rankings()[variation.rankings[0]])
     return _finished((variation,), (variation.rank or _by_distances)(
         data, replace(how, conventions=(changed,)))[0])
@@ -187,7 +187,8 @@ def _options(chain: Chain, convention: Convention, changed: Convention,
              change: Mapping[str, object]) -> str:
     """Return the command line after ``reid-ref`` that does the same; empty if none does."""
     reranks = any(each.rank for each in chain)
-    if reranks and len(chain) > 1 or any(each.data or each.result for each in chain):
+    if reranks and len(chain) > 1 or any(
+            each.data or each.result or each.rank and not each.options for each in chain):
         return ""
     words = ["rerank" if reranks else "evaluate", "FILE", "--convention", convention.name]
     if change and not reranks:

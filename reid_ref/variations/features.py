@@ -9,12 +9,9 @@ from reid_ref import distances
 from reid_ref.arrays import Array, blocks_of
 from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, Labels, cameras_of
-from reid_ref.reranking.neighbours import joined_features, pairs_of
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 from reid_ref.variations.labels import images_of, needs_features, sides_of
 
-#: How many nearest images, itself included, query expansion averages in fast-reid.
-EXPANDED = 5
 #: Rows whose neighbours are in memory together.
 _ROWS = 1024
 
@@ -49,19 +46,6 @@ def parts_normalised(of: int, data: ResultFile) -> ResultFile:
     return both(normalised)(data)
 
 
-def expanded(data: ResultFile) -> ResultFile:
-    """Replace each feature by the mean of its 5 nearest, weighted by the cubes of their cosines.
-    """
-    query, gallery = sides_of(data)
-    pairs = pairs_of(joined_features(query, gallery, np.float32, True), None, "squared")
-    index, every = pairs.nearest(EXPANDED)[0], np.concatenate([query, gallery])
-    new = np.empty_like(every)
-    for rows in blocks_of(len(every), _ROWS):
-        cosine = np.einsum("nkd,nd->nk", pairs.features[index[rows]], pairs.features[rows])
-        new[rows] = np.mean(every[index[rows]] * cosine[..., np.newaxis]**3, axis=1)
-    return replace(data, query_features=new[:len(query)], gallery_features=new[len(query):])
-
-
 def gallery_means(data: ResultFile) -> ResultFile:
     """Replace gallery images by one mean of the normalised features of each identity and camera.
 
@@ -71,6 +55,12 @@ def gallery_means(data: ResultFile) -> ResultFile:
     gallery, rows = data.gallery, np.nan_to_num(distances.unit_rows(sides_of(data)[1]))
     pooled, labels = pool_frames(rows, replace(gallery, video=_alone(gallery)), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
+
+
+def identity_means(data: ResultFile) -> ResultFile:
+    """Replace gallery images by means of their identities, on a camera that no query is on."""
+    return gallery_means(replace(data, gallery=replace(
+        data.gallery, camera=np.full(len(data.gallery), JUNK))))
 
 
 def _alone(gallery: Labels) -> Array:
@@ -114,12 +104,6 @@ def needs_copies(data: ResultFile) -> str:
         not np.isin(*_names(data)).any())
 
 
-def needs_others(data: ResultFile) -> str:
-    """Return why not, if the gallery has no other images than those of queries."""
-    query, gallery = _names(data)
-    return "the gallery has only images of queries" * bool(np.isin(gallery, query).all())
-
-
 def _names(data: ResultFile) -> list[Any]:
     """Return names of the images of both sides: of equal features, which are not all 0, one."""
     sides = sides_of(data)
@@ -131,22 +115,13 @@ def _names(data: ResultFile) -> list[Any]:
 
 def centred_together(data: ResultFile) -> ResultFile:
     """Subtract the mean of all images."""
-    mean = _of_all(data).mean(axis=0)
+    mean = np.concatenate(sides_of(data), dtype=np.float64).mean(axis=0)
     return both(lambda features: features - mean)(data)
-
-
-def standardised(data: ResultFile) -> ResultFile:
-    """Subtract the mean of all images, and divide by their standard deviation."""
-    every = _of_all(data)
-    mean, scale = every.mean(axis=0), every.std(axis=0)
-    scale[scale == 0] = 1
-    return both(lambda features: (features - mean) / scale)(data)
 
 
 #: The mean of each side is subtracted.
 centred = both(lambda features: features - features.mean(axis=0))
 signs = both(lambda features: np.where(features > 0, 1, -1).astype(np.float32))
-square_rooted = both(lambda features: np.sign(features) * np.sqrt(np.abs(features)))
 
 
 def in_float32(data: ResultFile) -> ResultFile:
@@ -154,7 +129,3 @@ def in_float32(data: ResultFile) -> ResultFile:
     query, gallery = (side.astype(np.float32) for side in sides_of(data))
     return replace(data, query_features=None, gallery_features=None,
                    distances=distances.distance_matrix(query, gallery, "cosine", True))
-
-
-def _of_all(data: ResultFile) -> Array:
-    return np.concatenate(sides_of(data), dtype=np.float64)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Mask, read_rows
+from reid_ref.arrays import Integers, Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, JUNK, Labels
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 
 
 def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
@@ -19,10 +19,21 @@ def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mas
     return replace(changed, **ranked.in_file())
 
 
-def without_distractors(data: ResultFile) -> ResultFile:
-    """Leave images labelled 0 out of the gallery."""
+def without(label: int, data: ResultFile) -> ResultFile:
+    """Leave images of a label out of the gallery."""
     return images_of(data, "query", np.ones(len(data.query), np.bool_),
-                     "gallery", data.gallery.identity != DISTRACTOR)
+                     "gallery", data.gallery.identity != label)
+
+
+def without_largest(data: ResultFile) -> ResultFile:
+    """Leave out, of the identities that no query has, but 0 and -1, that of the most images."""
+    unknown, counts = np.unique(_unknown(data), return_counts=True)
+    return without(int(unknown[counts.argmax()]), data)
+
+
+def _unknown(data: ResultFile) -> Integers:
+    known, identity = [*data.query.identity, DISTRACTOR, JUNK], data.gallery.identity
+    return identity[~np.isin(identity, known)]
 
 
 def known_identities(data: ResultFile) -> ResultFile:
@@ -37,6 +48,13 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
     return replace(data, gallery=replace(data.gallery, camera=every[:len(data.gallery)]))
 
 
+def from_camera(place: int, data: ResultFile) -> ResultFile:
+    """Keep the queries of one camera, and the gallery images of all others."""
+    cameras, others = (cameras_of(side, "one of them") for side in (data.query, data.gallery))
+    camera = np.unique(cameras)[place % len(np.unique(cameras))]
+    return images_of(data, "query", cameras == camera, "gallery", others != camera)
+
+
 def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
     """Add a number to the cameras of the queries alone."""
     return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
@@ -46,13 +64,6 @@ def whole_batches(size: int, data: ResultFile) -> ResultFile:
     """Leave out the last queries, which fill no batch."""
     kept = np.arange(len(data.query)) < len(data.query) // size * size
     return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
-
-
-def first_queries(data: ResultFile) -> ResultFile:
-    """Keep the first query of each identity."""
-    first = np.zeros(len(data.query), np.bool_)
-    first[np.unique(data.query.identity, return_index=True)[1]] = True
-    return images_of(data, "query", first, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
 def renumbered(column: str, data: ResultFile) -> ResultFile:
@@ -123,6 +134,11 @@ def needs_rest(size: int, data: ResultFile) -> str:
         len(data.query) // size * size in (0, len(data.query)))
 
 
+def needs_unknown(data: ResultFile) -> str:
+    """Return why not, if queries have all identities but 0 and -1."""
+    return "queries have all identities" * (not len(_unknown(data)))
+
+
 def needs_more(length: int, data: ResultFile) -> str:
     """Return why not, if no identity fills lists of a length: recall is the whole."""
     good = np.isin(data.gallery.identity, data.query.identity)
@@ -138,12 +154,6 @@ def needs_label(label: int, data: ResultFile) -> str:
 def needs_part(data: ResultFile) -> str:
     """Return why not, if a part of the images cannot be taken."""
     return "" if data.ranked is None else "needs features or distances, got ranked lists"
-
-
-def needs_askers(data: ResultFile) -> str:
-    """Return why the sides cannot be exchanged."""
-    return "no gallery image has a query's identity" * (
-        not np.isin(data.gallery.identity, data.query.identity).any())
 
 
 def needs_multi_query(data: ResultFile) -> str:

@@ -2,7 +2,7 @@
 import copyreg
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,14 +11,17 @@ from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import Convention
 from reid_ref.conventions.choices import SAME_CAMERA
 from reid_ref.disk import tables_of
-from reid_ref.variations import features, labels, results
+from reid_ref.variations import features, labels, ranked, results
 from reid_ref.variations.reranked import reranked
 from reid_ref.variations.variation import Variation
 
 #: Places to which the curve of one drawn image is followed.
 DRAWN = 100
+#: The conventions of what takes long.
+_WELL_KNOWN = ("matlab", "torchreid", "open-reid")
 #: The files whose functions the table names.
-_ROOMS = {"features": features, "labels": labels, "metrics": metrics, "results": results}
+_ROOMS = {"features": features, "labels": labels, "metrics": metrics, "ranked": ranked,
+          "results": results}
 
 
 def _without_junk(convention: Convention) -> Mapping[str, Any]:
@@ -43,6 +46,7 @@ _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "one-gallery-image": partial(_one_image, True, 1),
     "one-gallery-image-any-camera": partial(_one_image, False, 1),
     "one-gallery-image-drawn": partial(_one_image, True, DRAWN),
+    "all-as-both": lambda convention: {} if convention.base in _WELL_KNOWN else None,
     "junk-places": lambda convention: (
         {"top_k": 1, "cut": "before-ignoring"} if convention.top_k is None else None),
     "without-junk": _without_junk,
@@ -50,28 +54,35 @@ _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "junk-wrong": lambda convention: {**_without_junk(convention), "loads": "all images"},
     "cut-{0}": lambda length, convention: {"top_k": length},
     "cut-{0}-found": lambda length, convention: {"top_k": length, "recall": "found"},
+    **dict.fromkeys(("pairs-of-cameras", "pairs-of-all-cameras"), lambda convention: (
+        _CHOICES["same-camera-kept"](convention) if convention.base in _WELL_KNOWN else None)),
     "other-cameras": lambda convention: {"ignored": tuple(
         each.replace(SAME_CAMERA[0], "same camera") for each in convention.ignored)},
 }
 
 
-def _record(name: str, parts: list[Any], words: str, source: str, lacks: Iterable[str] = (),
-            data: str = "", result: str = "", ap: str = "", rankings: Iterable[str] = (),
-            **fields: Any) -> Variation:
+@cache  # equal functions are one, so that their passes are
+def _named(text: str) -> Any:
+    place, *options = text.split()
+    room, _, function = place.partition(".")
+    known = getattr(_ROOMS[room], function)
+    return partial(known, *(each if each.isalpha() else int(each) for each in options)
+                   ) if options else known
+
+
+def _record(name: str, given: list[Any], words: str, source: str, lacks: Iterable[str] = (),
+            data: str = "", rank: str = "", result: str = "", ap: str = "",
+            rankings: Iterable[str] = (), **fields: Any) -> Variation:
     """Return a variation from its row of the table."""
     def named(text: str) -> Any:
-        place, *given = text.format(*parts).split()
-        room, _, function = place.partition(".")
-        known = getattr(_ROOMS[room], function)
-        return partial(known, *(each if each.isalpha() else int(each) for each in given)
-                       ) if given else known
+        return _named(text.format(*given)) if text else None
     reasons, choices = [named(each) for each in lacks], _CHOICES.get(name)
-    changed = results.with_ap(named(ap)) if ap else named(result) if result else None
+    changed = results.with_ap(named(ap)) if ap else named(result)
     return Variation(
-        name.format(*parts), words.format(*parts), source, len(re.findall(r"#\d", source)),
+        name.format(*given), words.format(*given), source, len(re.findall(r"#\d", source)),
         lacks=lambda data: next(filter(None, (reason(data) for reason in reasons)), ""),
-        data=named(data) if data else None, result=changed, rankings=tuple(rankings),
-        choices=partial(choices, *parts) if choices else None, **fields)
+        data=named(data), rank=named(rank), result=changed, rankings=tuple(rankings),
+        choices=partial(choices, *given) if choices else None, **fields)
 
 
 _RECORDS = [*reranked(), *(

@@ -1,14 +1,14 @@
-"""What is done to ranks and values of queries after ranking: other rules of AP, other means."""
+"""What is done to ranks and values of queries after ranking: other rules of AP."""
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, read_only
-from reid_ref.measures import MEASURES, Measure
+from reid_ref.arrays import Doubles, read_only
+from reid_ref.measures import MEASURES
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
-from reid_ref.result import Result, in_mean
+from reid_ref.result import Result
 
 
 def in_whole_numbers(ranks: GoodRanks) -> Doubles:
@@ -76,34 +76,3 @@ def over_drawn(result: Result) -> Result:
 def _with_values(result: Result, ap: Doubles) -> Result:
     values = {**result.per_query.values, "mAP": read_only(ap)}
     return replace(result, per_query=replace(result.per_query, values=values))
-
-
-@dataclass(frozen=True, eq=False)
-class IdentityMean(Result):
-    """A result whose numbers are means over identities, of the mean of each one's queries."""
-
-    def _mean_of(self, which: Measure) -> float:
-        counted, per_query = in_mean(self), self.per_query
-        values = np.where(per_query.matched, self._of_query(which), 0.0)[counted]
-        weights = _weights(per_query.identity[counted])
-        return float(np.sum(weights * values)) if len(values) else np.nan
-
-
-def over_identities(result: Result) -> Result:
-    """Return the result with means over identities; CMC too, if it is of first matches."""
-    per_query = result.per_query
-    asks = (per_query.n_good > 0) | (result.convention.n_in_cmc(np.zeros(1, np.int64)) == 1)
-    asks, cmc = asks & (per_query.status != "not loaded"), result.cmc
-    if result.convention.curve.counts and asks.any():
-        hits = np.bincount(per_query.first_match[asks], _weights(per_query.identity[asks]),
-                           len(cmc) + 1)[1:len(cmc) + 1]
-        cmc = read_only(np.minimum(np.cumsum(hits), 1))
-    fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
-    return IdentityMean(**{**fields, "cmc": cmc})
-
-
-def _weights(identity: Integers) -> Doubles:
-    """Return what each query weighs: one over its identity's queries, over the identities."""
-    _, code, counts = np.unique(identity, return_inverse=True, return_counts=True)
-    weights: Doubles = 1 / (counts[code.reshape(-1)] * len(counts))
-    return weights

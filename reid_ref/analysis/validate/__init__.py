@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
-    results_of_parts, rules_that_apply)
+    TRIAL, WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default,
+    quick_conventions, results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.exchanged import COLUMNS, Exchanged, exchanged_numbers
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, MOVED, Search, Trials, run_search, search_pairs, searched, share_near,
@@ -71,6 +71,11 @@ class Candidate(Value):
     mAP: Share
     ways: tuple[Way, ...]
     others: dict[str, float]
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is of single trials of protocols alone, which are near by accident."""
+        return all(TRIAL in way.convention for way in self.ways)
 
     def numbers(self) -> dict[str, float]:
         """Return its numbers by the names of measures."""
@@ -376,7 +381,10 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     left = [answer for answer in answers if not answer.settled]
     points_to = {"draws": any(_other_way_round(answer.figure) for answer in left), "batches": any(
         answer.hit_counts and all(hits.rounding == "no" or hits.possible_as
-                                  for hits in answer.hit_counts) for answer in left)}
+                                  for hits in answer.hit_counts) for answer in left),
+                 "shots": any((printed := answer.figure.mAP) is None or any(
+                     agreement(one.mAP, printed) == "rounded" for one in answer.candidates)
+                              for answer in left)}
     kinds = {kind: why for kind, why in WORDS["pointless"].items() if not points_to[kind]}
     if left and not any(answer.possible for answer in left):
         return kinds | dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
@@ -438,6 +446,8 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
     """Return what the ways to evaluate give, the nearest to a figure first."""
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
+    if len(figure.numbers()) == 1:  # which some trial has by accident
+        every = [one for one in every if not one.is_trial]
     if protocol:
         own = [(one.Rank_1, one.mAP) for one in every
                if any(way.convention == protocol for way in one.ways)]
@@ -447,11 +457,11 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
             else replace(one, match="another protocol") for one in every]
     order = ("rounded", "truncated", "another protocol", "no")
 
-    def place(one: Candidate) -> tuple[int, float, float]:
+    def place(one: Candidate) -> tuple[int, bool, float, float]:
         """Where the larger difference is as large, the sum; numbers of single precision tie."""
         off = sum(abs(100 * one.numbers()[name] - float(digits))
                   for name, digits in figure.numbers().items())
-        return order.index(one.match), round(one.difference, 3), round(off, 3)
+        return order.index(one.match), one.is_trial, round(one.difference, 3), round(off, 3)
     return tuple(sorted(every, key=place))
 
 
@@ -479,8 +489,8 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
 
     None if some convention gives the digits.
     """
-    ordered = sorted((one for one in candidates if np.isfinite(one.difference)),
-                     key=lambda one: one.difference)
+    ordered = sorted((one for one in candidates if np.isfinite(one.difference)
+                      and not one.is_trial), key=lambda one: one.difference)
     matches = {one.match for one in ordered}
     if not ordered or ordered[0].difference > MOVED or matches & {"rounded", "another protocol"}:
         return None

@@ -24,6 +24,8 @@ from reid_ref.rules.candidates import place, rules_of_protocols
 _SCALINGS = {"normalised": NORMALISED, "Euclidean": "euclidean", "dot": "dot"}
 #: What is ranked, the options for it, and steps of `explain`, in words.
 WORDS = tables_of("analysis/validate/words.toml")
+#: In the name of a single trial, after that of the part.
+TRIAL = ", trial "
 #: Points of mAP below which a step from matlab is not named.
 LEAST_STEP = .005
 
@@ -104,11 +106,17 @@ def _has_cameras(protocol: Protocol, query: Labels, gallery: Labels) -> bool:
 
 
 def results_of_parts(data: ResultFile, how: How) -> Iterator[tuple[str, Result]]:
-    """Yield the results of `parts_that_apply`, by name; of those that can be evaluated."""
+    """Yield the results of `parts_that_apply`, by name, and those of each trial; of those that can
+    be evaluated.
+    """
     for protocol, part in parts_that_apply(data.query, data.gallery):
         with suppress(InputError), warnings_to(ignored):
-            yield f"{protocol.name}-{part.name}", evaluate_ranked(
+            name, result = f"{protocol.name}-{part.name}", evaluate_ranked(
                 protocol, data.input, data.query, data.gallery, how, part=part.name)[part.name]
+            yield name, result
+            best = max((trial.rank(1) for trial in result.trials), default=0)
+            yield from [(f"{name}{TRIAL}{k}" + ", the best" * (trial.rank(1) == best), trial)
+                        for k, trial in enumerate(result.trials, 1) if result.trials[1:]]
 
 
 class Way(NamedTuple):

@@ -30,6 +30,8 @@ AROUND = 2
 ACCIDENTS = .01
 #: The share up to which what alone prints a figure is told as a candidate.
 DOUBTS = .05
+#: The share up to which what alone prints a single number is told, but not as the cause.
+MANY = .15
 #: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
 #: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
 #: points and more apart.
@@ -130,7 +132,12 @@ class Search(Value):
     @property
     def is_candidate(self) -> bool:
         """Whether accidents are too many for that, but few, and one cause prints the figure."""
-        return ACCIDENTS < self.by_accident <= DOUBTS and 1 == min(
+        return not self.tells and self.by_accident <= DOUBTS and self.is_alone
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one cause prints the figure, and accidents are not many."""
+        return self.by_accident <= MANY and 1 == min(
             len({way.source for way in self.ways}), self.n_results)
 
     @property
@@ -305,8 +312,10 @@ def _nearest(trials: Trials, figure: Figure, points: Doubles,
         return None
     base = min(plain, key=lambda base: _difference(base, figure))
     reach, printed, records = _difference(base, figure), figure.numbers(), every_variation()
-    drawn = [each for each in trials.tried if records[each.way.variations[0]].kind == "draws"
-             and off(each) <= min(reach / 3, 200 * _deviation(each.way))]
+    drawn = [each for each in trials.tried if off(each) <= min(
+        reach / 3, 200 * _deviation(each.way)) and (
+            (kind := records[each.way.variations[0]].kind) == "draws" or kind == "shots"
+            and figure.mAP and agreement(each.numbers["mAP"], figure.mAP) == "rounded")]
     nearest = min(drawn or trials.tried, key=off)
     if not drawn and (reach <= MOVED or 3 * off(nearest) > min(reach, 3 * AROUND)):
         return None

@@ -86,7 +86,9 @@ def name_of(way: Way | FoundWay) -> str:
     if name in rules_of_protocols():
         return "the rule of " + ", ".join(rules_of_protocols()[name][1])
     if name not in NAMES:
-        return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
+        part, comma, trial = name.partition(",")
+        return f"protocol {part.removesuffix('-all')}{comma}{trial}{on}" if part_named(part) else (
+            f"{name}{on}")
     rule = f"{name}'s rule".replace("-cython's rule", "'s rule in Cython") + (
         " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras))
     known = names_by_default(name, way.features)
@@ -113,7 +115,9 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
     if answer.candidates[0].match == "another protocol":
         yield f"its protocol does not print it; {name_of(best)} would, which is no match"
     elif search is not None and search.ways:
-        yield WORDS["answers"]["accidents"].format(100 * search.by_accident)
+        is_alone = search.is_alone and len(figure.numbers()) == 1
+        yield WORDS["answers"]["alone" if is_alone else "accidents"].format(
+            100 * search.by_accident, found_words(by_variations(search.ways)))
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
         off, nearest = answer.candidates[0].difference, search and search.nearest
@@ -165,7 +169,7 @@ def _evaluation(way: Way, files: Sequence[str]) -> str:
     name, start = way.convention, f"reid-ref evaluate {' '.join(files)}"
     if name in rules_of_protocols():
         name = rules_of_protocols()[name][1][0].replace(" (", "-").rstrip(")")
-    selection = None if way.convention in NAMES else part_named(name)
+    selection = None if way.convention in NAMES else part_named(name.partition(",")[0])
     if selection is not None:
         return f"{start} --protocol {selection[0].name} --part {selection[1].name}"
     own = names_by_default(name, way.features)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,10 +119,16 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
         ap, n_good = np.where(stays, 0, ap), n_good + stays
     for decimals in _numbers(keys, "above "):
         n_good = np.where(ap > 10.0**-decimals, n_good, 0)
+    if "valid first" in keys:
+        ap, n_good = np.where(n_good > 0, ap, 0), places < np.sum(n_good > 0)
+    if "carried" in keys and not AP[convention.ap].has_steps:
+        last = np.append(1.0, inp)[np.append(-1, before[:-1]) + 1]
+        ap = ap + (first == 0) * (last - 1) / 2 / np.maximum(n_good, 1)
     if "not reset" in keys:
         ap, n_good = np.append(ap, 0)[before], np.ones(len(ap))
     length = convention.curve_length(gallery.identity, None)
-    first = np.where(first == length, length - ("last rank" in keys), first)
+    for last in [*_numbers(keys, "last rank "), *[length] * ("last rank" in keys)]:
+        first = np.where(first == last, last - 1, first)
     if keys & {"unfound last", "unfound first"}:
         first = np.where((n_good > 0) & (first >= length), (length - 1) * (
             "unfound last" in keys), first)
@@ -192,6 +199,10 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "cycle": lambda values, n, side: values if side else values[np.arange(len(values)) % n],
     "sorted": lambda values, n, side: values if side else np.sort(values),
     "next": lambda values, n, side: np.append(values[:1], [*values[2:], values[-1]]),
+    "turned": lambda values, n, side: -values if (values < 0).any() else values,
+    "added": lambda values, n, side: np.full(len(values), float(reduce(
+        lambda total, each: np.dtype(f"f{n // 8}").type(float(total) + each), values.tolist(), 0.0,
+        )) / len(values)),
     "differences": lambda values, n, side: np.diff(values, prepend=0),
     "largest": lambda values, n, side: np.maximum.accumulate(values),
     "text": lambda values, n, side: np.unique(
@@ -246,8 +257,14 @@ def _there(labels: Labels, convention: Convention, keys: frozenset[str], side: s
     return there
 
 
+#: How the keys begin of what changes how labels are read.
+_OF_LABELS = ("identity", "camera", "labels", "own", "neighbour", "one camera")
+
+
 def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> Labels:
     """Return the labels of a side as they are read with these mistakes."""
+    if not any(key.startswith(_OF_LABELS) for key in keys):
+        return labels
     columns = dict(labels.columns())
     for name in {"identity", "camera"} & {*columns}:
         for of in (name, "labels"):
@@ -258,8 +275,9 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
     if "neighbour" in keys and not side:
         names = np.unique(gallery.identity)
         columns["identity"] = names[np.searchsorted(names[:-1], labels.identity)]
-    if "one camera" in keys and not side and np.ptp(gallery.columns()["camera"]) == 0:
-        columns["camera"] = np.full(len(labels), _NONE)
+    for of, cameras in (("gallery", gallery.columns()["camera"]), ("query", columns["camera"])):
+        if f"one camera {of}" in keys and not side and np.ptp(cameras) == 0:
+            columns["camera"] = np.full(len(labels), _NONE)
     return Labels(**columns)
 
 
@@ -295,9 +313,12 @@ def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: 
         order = np.lexsort((-np.arange(len(row)), row))
     elif convention.ties.startswith("numpy"):
         order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
-    for n in _numbers(keys, "sorted "):
-        order = np.argpartition(row, min(n, len(row) - 1))
-        order[:n] = order[:n][np.argsort(row[order[:n]], kind="stable")]
+    for images, sizes in ((np.arange(len(row)), _numbers(keys, "sorted ")),
+                          (np.flatnonzero(kept), _numbers(keys, "kept sorted "))):
+        for n in sizes if len(images) else ():
+            order = images[np.argpartition(row[images], min(n, len(images) - 1))]
+            head = np.sort(order[:n])
+            order[:n] = head[np.argsort(row[head], kind="stable")]
     for key in keys & _OF_LISTS:
         listed = order[kept[order]] if key.startswith("kept ") else order
         if change := _LISTS.get(key.removeprefix("kept ")):
@@ -305,6 +326,14 @@ def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: 
     for n in _numbers(keys, "farthest "):
         order = order[row[order] <= n]
     return _converted(order, "order", keys)
+
+
+#: Which labels are those of query k, beside the functions of numpy.
+_SAME: dict[str, Callable[[Any, Any, int], Any]] = {
+    "prefix": lambda names, asked, k: np.char.startswith(names.astype(np.str_), str(asked[k])),
+    "searched": lambda names, asked, k: (
+        np.searchsorted(names, asked)[k] <= np.arange(len(names))) & (
+        np.arange(len(names)) < np.searchsorted(names, asked, "right")[k])}
 
 
 def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept: Any,
@@ -321,12 +350,16 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     kept = kept & ((identity > 0) | ("below 1" not in keys))
     kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
     for of, how in (key.split() for key in keys if key.startswith(("same ", "near "))):
-        names, name = ((labels.identity if of == "same" else labels.columns()["camera"])
-                       for labels in (gallery, query[k:k + 1]))
-        is_so = getattr(np, how)(names, name) if how != "prefix" else np.char.startswith(
-            names.astype(np.str_), name.astype(np.str_))
-        same, near = (is_so, near) if of == "same" else (same, is_so)
-        good, kept = np.flatnonzero(same & ~near), kept & ~(same & near)
+        names, asked = ((labels.identity if of == "same" else labels.columns()["camera"])
+                        for labels in (gallery, query))
+        is_so = _SAME[how](names, asked, k) if how in _SAME else getattr(np, how)(names, asked[k])
+        own, (same, near) = same & near, (is_so, near) if of == "same" else (same, is_so)
+        good, kept = np.flatnonzero(same & ~near), (kept | own) & ~(same & near)
+    if "one ignored" in keys:
+        ignored = np.flatnonzero(~kept)
+        kept = kept | (np.arange(len(kept)) != ignored[np.argsort(
+            row[ignored], kind="stable")][:1].sum()) | (len(ignored) == 0)
+        good = np.flatnonzero(same & kept)
     if "inverted" in keys:
         good, kept = np.flatnonzero(same & near), kept & ~same | same & near
     is_good = np.zeros(len(kept), np.bool_)
@@ -393,7 +426,8 @@ def _of_list(good: Any, stays: Any, matches: Any, n_recalled: int | None, rest: 
         first = float(_converted(place, "places", keys)[hit].min()) - 1
     ap = _area(hit, place, n, convention, keys) if n and hit.any() else 0.0
     last = np.flatnonzero(good)[-1] if "INP places" in keys else places[-1]
-    return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
+    return ap, (1 if "INP one" in keys else len(places)) / (
+        int(last) + ("from place 0" not in keys) or 1), first
 
 
 #: Mistakes that a rule of steps may have with its trapezoids.

@@ -111,7 +111,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             or _but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance)
             or _mistaken([*(way if way in claimed else in_one_step(way) for way in near[:1]),
-                          *claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+                          *claimed, nearest_rule(pairs, tolerance), *([] if near else bases)],
+                         pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float,

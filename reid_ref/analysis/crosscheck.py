@@ -1,4 +1,5 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -297,7 +298,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         match.agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
 
     def cost(base: Convention) -> str:
-        if answer.mAP is None:
+        if answer.mAP is None or np.isnan(answer.mAP):
             return ""
         points = 100 * (answer.mAP - result_of(arrays, base)[0].mAP)
         return f"; mAP {points:+.2f} points"
@@ -449,7 +450,7 @@ def _faults(arrays: Arrays, answer: Answer, rule: FoundRule | None) -> dict[str,
         "found-in-top-k": way.recall == "found" and bool(way.top_k),
         "label-counted": f"label {JUNK}" not in way.not_ranked and (
             JUNK in arrays.gallery.identity)} if way else {})
-    return {mistake.key: f"{mistake.words}: {mistake.advice}"
+    return {re.sub(r" -?\d+", "", mistake.key): f"{mistake.words}: {mistake.advice}"
             for mistake in (rule.mistakes if rule else ()) if mistake.advice} | {
         name: FAULTS[name].format(top_k=way and way.top_k) for name, there in shows.items()
         if there}

@@ -156,8 +156,9 @@ _FIELDS = {"mAP": "mAP", "CMC": "cmc", "AP": "ap", "mINP": "mINP", "INP": "mINP"
 
 
 def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
-    raw = {kind: array for kind, part in parts.items()
-           if (array := as_numbers(part)) is not None and array.size}
+    raw = {kind: array for kind, part in parts.items() if (array := as_numbers(part)) is not None}
+    if empty := [kind for kind, array in raw.items() if not array.size]:
+        raise InputError("", got=f"its {empty[0]} is empty")
     if "AP" in raw and not raw["AP"].ndim:  # one number by this name is the mean
         raw.setdefault("mAP", raw.pop("AP"))
     mAP, mINP = (None if (part := raw.get(name, raw.get(of))) is None else _mean(part, name)

@@ -104,11 +104,12 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
               "self": StandIn(), "rank": MAX_RANK if rank is None else rank}
     if part in others:
         return others[part]
+    distances = arrays.distances
     if part in ("distances", "similarity"):
-        signed = arrays.distances.astype(np.promote_types(arrays.distances.dtype, np.int8))
-        return np.array(arrays.distances if part == "distances" else -signed, order="C")
+        most = distances.max(initial=0) if distances.dtype.kind == "u" else distances.dtype.type(0)
+        return np.array(distances if part == "distances" else most - distances, order="C")
     if part in ("ranked", "places"):
-        order = np.argsort(arrays.distances, axis=1, kind="stable")
+        order = np.argsort(distances, axis=1, kind="stable")
         return order if part == "places" else arrays.gallery.identity[order]
     labels = arrays.gallery if part[0] == "g" else arrays.query
     column = part[2:] if part[1] == "_" else part

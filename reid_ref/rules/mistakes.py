@@ -21,8 +21,8 @@ from reid_ref.ranking.roles import query_roles
 
 class Mistake(NamedTuple):
     """One mistake: its key, which may begin an argument, what it is a mistake of, its words, what
-    to do about it, and which number alone has it, "mAP" or "CMC"; its key for any number or type
-    of its kind, and that."""
+    to do about it, and which number alone has it, "mAP" or "CMC"; its key and its words for any
+    number or type of its kind, and that."""
 
     key: str
     of: str
@@ -30,6 +30,7 @@ class Mistake(NamedTuple):
     advice: str = ""
     alone: str = ""
     kind: str = ""
+    template: str = ""
     number: Any = None
 
 
@@ -39,7 +40,8 @@ FAULTS: dict[str, str] = _TABLES.pop("faults")
 #: Keys and words of mistakes of a mean whose sizes are found, not tried.
 _SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
-    Mistake(key.format(each), of, words.format(each, each), (advice or [""])[0], "", key, each)
+    Mistake(key.format(each), of, re.sub(r"\b1 ((?:good |kept )?\w+)s\b", r"1 \1", words.format(
+        each)), (advice or [""])[0], "", key, words, each)
     for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
@@ -76,19 +78,22 @@ def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake
                 np.abs(np.subtract(of_size, mean)) <= tolerance][:-9:-1].tolist()]
 
 
-def mistaken_numbers(arrays: Arrays, convention: Convention,
-                     mistakes: Collection[Mistake]) -> Walked:
-    """Return what the rule gives with these mistakes."""
-    whole = _walked(arrays, convention, frozenset(
+def mistaken_numbers(arrays: Arrays, convention: Convention, mistakes: Collection[Mistake],
+                     walk: Callable[..., Walked] | None = None) -> Walked:
+    """Return what the rule gives with these mistakes; `walk`: `walked`, or what remembers it."""
+    walk = walk or walked
+    whole = walk(arrays, convention, frozenset(
         key for mistake in mistakes for key in mistake.key.split(" & ")))
     if alone := {mistake.alone for mistake in mistakes} - {""}:
-        rule = _walked(arrays, convention, frozenset())
-        return whole._replace(cmc=rule.cmc) if alone == {"mAP"} else rule._replace(cmc=whole.cmc)
+        rule = walk(arrays, convention, frozenset())
+        return rule._replace(ap=whole.ap, mAP=whole.mAP) if alone == {"mAP"} else (
+            rule._replace(cmc=whole.cmc))
     return whole
 
 
 @np.errstate(all="ignore")
-def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
+def walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
+    """Return what the rule gives with the mistakes of these keys."""
     if "square" in keys and len(arrays.query) == len(arrays.gallery):
         arrays = replace(arrays, distances=arrays.distances.T)
     if "transposed" in keys and len(arrays.query) > len(arrays.gallery):
@@ -210,6 +215,8 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "scaled": lambda values, n, side: values / np.nanmax(values),
     "wrapped": lambda values, n, side: np.where(
         (values == 0) & (values.dtype.kind == "u"), np.inf, values),
+    "nearest": lambda values, n, side: np.where(
+        (values == values.max()) & (values.dtype.kind == "u"), -1.0, values),
     "digits": lambda values, n, side: [int(str(each)[:n]) for each in values.tolist()],
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "renumbered": lambda values, n, side: np.unique(values, return_inverse=True)[1].ravel(),
@@ -251,7 +258,7 @@ def _there(labels: Labels, convention: Convention, keys: frozenset[str], side: s
         elif of == "rows":
             left = slice(*(int(end) if end else None for end in value.split(":")))
             there = there & np.isin(np.arange(n), np.arange(n)[left])
-        else:  # batches
+        elif of in ("full", "tail"):  # of batches
             end, tail = n // int(value) * int(value) or n, (n - 1) // int(value) * int(value)
             there = there & (np.arange(n) < end if of == "full" else np.arange(n) >= tail)
     return there

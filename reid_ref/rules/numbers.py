@@ -110,16 +110,16 @@ def compared(answer: Answer, result: Numbers, tolerance: float) -> Iterator[Comp
         else:
             sizes = (np.array([float(len(part))]) for part in (answer.ap, counted))
             yield beside("ap", ["the number of APs"], *sizes)
-    if len(answer.curve):
-        within = answer.at <= len(result.cmc)
-        names = [f"Rank-{k}" for k in answer.at[within]]
-        ours = result.cmc[answer.at[within] - 1]
+    if len(answer.curve) and len(result.cmc):
+        names, beyond = [f"Rank-{k}" for k in answer.at], answer.at > len(result.cmc)
+        ours = result.cmc[np.minimum(answer.at, len(result.cmc)) - 1]
+        ours[beyond] = np.maximum.accumulate(  # there CMC may rise to 1, and does not fall
+            np.clip(answer.curve[beyond], result.cmc[-1], 1))
         if len(answer.drawn) and is_drawn(result.convention):
-            curves = answer.drawn[:, within]
-            yield Compared("cmc", names, curves.mean(axis=0), ours, _sampling_error(
-                curves, ours, len(ap)))
+            yield Compared("cmc", names, answer.drawn.mean(axis=0), ours, _sampling_error(
+                answer.drawn, ours, len(ap)))
         else:
-            yield beside("cmc", names, answer.curve[within], ours)
+            yield beside("cmc", names, answer.curve, ours)
 
 
 def _sampling_error(curves: Doubles, expected: Doubles, n: int) -> Doubles:

@@ -22,7 +22,7 @@ from reid_ref.rules.changed import (
     BASES, LONG_CUTS, OTHER_TIES, Axis, axes, axes_of_ap, axis_of_cut, axis_of_junk, combined,
     fewest_changes, in_one_step, words_of_choices)
 from reid_ref.rules.mistakes import (
-    MISTAKES, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
+    MISTAKES, OTHERS, Mistake, Walked, mistaken_numbers, mistakes_of_mean, walked)
 from reid_ref.rules.numbers import (
     NEARNESS, SINGLE, Mismatch, compared, is_drawn, mismatches, result_of)
 
@@ -275,13 +275,24 @@ _ALONE = ("ignored", "mean", "precision", "recall", "distances", "ties", "labels
 
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
+    walks: dict[tuple[int, frozenset[str]], Walked] = {}
+
+    def walk(arrays: Arrays, way: Convention, keys: frozenset[str]) -> Walked:
+        if (key := (id(arrays), keys)) not in walks:
+            walks[key] = walked(arrays, way, keys)
+        return walks[key]
+
     def fits(pair: tuple[Arrays, Answer], *mistakes: Mistake) -> bool:
-        return rule._replace(mistakes=mistakes).gives(*pair)
+        return not mismatches(pair[1], mistaken_numbers(
+            pair[0], rule.convention, mistakes, walk) if mistakes else result_of(
+                pair[0], rule.convention)[0], rule.tolerance)[0]
     # Where nothing is wrong, anything would explain it.
     wrong = sorted((pair for pair in pairs if not fits(pair)),
                    key=lambda pair: pair[0].distances.size)
-    if not wrong:
-        return None
+    known = [result_of(arrays, rule.convention)[0] for arrays, _ in wrong]
+    if all(np.isnan(each.theirs) for (_, answer), result in zip(wrong, known)
+           for each in mismatches(answer, result, rule.tolerance)[0]):
+        return None  # any mistake by which no query counts gives NaN
     # Those first that it does not give, but for large ones.
     pairs = sorted(pairs, key=lambda pair: (
         pair[0].distances.size > 20_000, fits(pair), pair[0].distances.size))
@@ -301,15 +312,17 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
                 mistake.key.startswith("query ")):
             continue
         may = mistake.of in ("CMC", "mINP") or fits(means, mistake)
-        for each in (mistake, *(mistake._replace(alone=of, words=f"{mistake.words}, in {of} alone")
-                                for of in ("mAP", "CMC") if mistake.of in _ALONE)):
+        for each in (mistake, *(mistake._replace(alone=of) for of in ("mAP", "CMC")
+                                if mistake.of in _ALONE)):
             if (right if each.alone == "CMC" else may) and all(fits(pair, each) for pair in pairs):
                 likes = [like.number for like in among if isinstance(like.number, int)
                          and like.kind == each.kind and all(
                              fits(pair, like._replace(alone=each.alone)) for pair in pairs)]
-                span = f"{min(likes)} to {max(likes)}" if len(likes) > 1 else f"{each.number}"
+                span = f"{min(likes)} to {max(likes)}" if len(likes) > 3 else " or ".join(
+                    map(str, sorted(likes)))
+                words = (each.template.format(span) if len(likes) > 1 else each.words) + (
+                    f", in {each.alone} alone" * bool(each.alone))
                 return rule._replace(
-                    name=f"{rule.convention.name}, but for a mistake",
-                    words=each.words.replace(f"{each.number}", span or ""),
-                    mistakes=(each,)).of(pairs)
+                    name=f"{rule.convention.name}, but for a mistake", words=words,
+                    mistakes=(each._replace(words=words),)).of(pairs)
     return None

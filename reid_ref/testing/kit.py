@@ -12,7 +12,6 @@ import numpy as np
 
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.foreign.arguments import part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
@@ -241,6 +240,8 @@ class Session:
         self.told: dict[str, FoundRule | None] = {}
         #: What it gave where it is right: no cause may be wrong there.
         self._right: Asked = []
+        #: Whether no mistake explains the plainest problem; then none explains all others.
+        self._is_open = False
 
     def __call__(self, task: str) -> Any:
         tested = self.tested
@@ -333,6 +334,7 @@ class Session:
             return [*wrong, f"{AS_ABOVE}: {told}"]
         if told or shown:
             self.told[told or shown[-1]] = cause
+        self._is_open |= check.name == "plain" and told in (_NO_CAUSE, INFLUENCE)
         return [*wrong, *shown, *[told] * bool(told)]
 
     def _cause(self, verdict: Verdict, least: Arrays | None) -> tuple[str, FoundRule | None]:
@@ -343,8 +345,9 @@ class Session:
             known = answered(self.pairs)
             base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
             shown = [(each, tested.answer(each, verdict.form)) for each in [least] if each]
-            rule = mistake_of([*answered([*shown, *self._right]), *verdict.answers, *(
-                pair for pair in known if base is self.of_all or base.gives(*pair))], base)
+            rule = None if self._is_open else mistake_of([
+                *answered([*shown, *self._right]), *verdict.answers, *(
+                    pair for pair in known if base is self.of_all or base.gives(*pair))], base)
             # What seldom holds elsewhere is no cause.
             if rule and 2 * sum(rule.gives(*pair) for pair in known) < len(known):
                 rule = None
@@ -387,8 +390,8 @@ def _shown(tested: Subject, check: Check,
                     len(arrays.query) == 1)], arrays
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
-             *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (
-                 "similarity" in tested.loaded.takes)]
+             *["    similarity = distmat.max() - distmat" if arrays.distances.dtype.kind == "u"
+               else "    similarity = -distmat"] * ("similarity" in tested.loaded.takes)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

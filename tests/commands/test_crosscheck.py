@@ -355,7 +355,7 @@ def test_one_choice_is_found_from_whichever_convention_is_nearest(seed):
     (made(lambda hits, n: trapezoid(hits, n, start=0.0)), "start at precision 0", {}, None),
     (made(ties="good first"), "the good ones come first", {"levels": 4}, None),
     (made(ties="good last"), "the good ones come last", {"levels": 4}, None),
-    (made(sign=-1), "taken for similarities", {}, "distances turned"),
+    (made(sign=-1), "taken for similarities", {}, "distances negative"),
     (made(dtype=np.float16), "distances become float16", {"n_gallery": 900}, "distances float16"),
     (made(trapezoid, camera="nothing", ignore_label=True), "ignored: images labelled -1", {},
      None),

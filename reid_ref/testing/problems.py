@@ -90,12 +90,14 @@ def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Queries whose identity is in the gallery on their own camera alone."""
+    """Queries whose identity is in the gallery on their own camera alone, which may be the only
+    one there."""
     arrays, = plain(convention)[:1]
     theirs, own = _one_place(convention)
     where = np.flatnonzero(cameras_of(arrays.gallery, "a problem") == theirs)[:3]
     made = relabelled(arrays, "gallery", where, identity=33)
-    return [relabelled(made, "query", [2], identity=33, camera=own)]
+    made = relabelled(made, "query", [2], identity=33, camera=own)
+    return [made, relabelled(made, "gallery", slice(None), camera=theirs)]
 
 
 def _one_place(convention: Convention) -> tuple[int, int]:

@@ -671,8 +671,9 @@ def test_numbers_that_cannot_be_are_told_beside_the_rules(answer, message):
     json.dumps(json_values(check), allow_nan=False)
 
 
-def test_an_empty_curve_is_none():
-    assert crosscheck(changing(lambda cmc, mAP: (np.ones(0), mAP)), *data()).Rank_1 is None
+def test_an_empty_curve_is_refused():
+    check = crosscheck(changing(lambda cmc, mAP: (np.ones(0), mAP)), *data())
+    assert check.verdict == "failed" and "its CMC is empty" in check.failure
 
 
 @pytest.mark.parametrize(("above", "fine"), [

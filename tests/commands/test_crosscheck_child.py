@@ -357,9 +357,15 @@ def test_an_evaluator_whose_parent_has_already_ended(tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=30)
 
 
-def test_a_curve_longer_than_the_gallery_is_compared_as_far_as_both_go():
-    check = crosscheck(made(), *data(n_gallery=40))
-    assert check.verdict == "equal" and len(check.cmc) == 50
+@pytest.mark.parametrize("tail, verdict", [
+    ([], "equal"), ([1.0] * 10, "equal"), ([7.0] * 10, "different"), ([0.0] * 10, "different"),
+    (np.linspace(1, 0, 10), "different")])
+def test_a_curve_behind_the_end_of_ours_does_not_fall_or_leave_shares(tail, verdict):
+    def evaluate(*arrays):
+        cmc, mAP = made()(*arrays)
+        return np.append(cmc, tail), mAP
+    check = crosscheck(evaluate, *data(n_gallery=40))
+    assert (check.verdict, len(check.cmc)) == (verdict, 50 + len(tail))
 
 
 def test_aps_that_are_not_one_per_query_count_as_their_mean():

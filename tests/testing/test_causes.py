@@ -11,7 +11,7 @@ from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import Labels
 from reid_ref.rules.changed import unlike
-from reid_ref.rules.mistakes import mistaken_numbers
+from reid_ref.rules.mistakes import MISTAKES, mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
 from reid_ref.rules.search import FoundRule, mistake_of, rule_of
 from reid_ref.testing.checks import CHECKS
@@ -248,7 +248,7 @@ MISTAKEN = [
         (lambda d, q, g, a, b: (d, q, np.roll(g, 1), a, np.roll(b, 1)), "as where places count"),
         (lambda d, q, g, a, b: (d, q, g, np.roll(a, 1), b), "cameras of the queries are shifted"),
         (lambda d, *labels: (np.argsort(d, axis=1), *labels), "ranks are taken for an order"))),
-    ("torchreid-function", "plain", padded, "until their number is a multiple of 8 to 16"),
+    ("torchreid-function", "plain", padded, "until their number is a multiple of 8 or 16"),
     ("torchreid-function", "late matches", last_of_each, "only the last counts"),
     ("torchreid-function", "plain", from_hit_to_hit, "trapezoids go from hit to hit"),
     ("torchreid-function", "ties", hits_by_distance, "matches are found by distance"),
@@ -396,3 +396,57 @@ def test_by_hand_a_query_without_a_good_image_has_the_ap_that_is_counted():
                     Labels([1, 2], [2, 2]))
     assert "  AP of query 1: 0.0" in by_hand(arrays, CONVENTIONS["matlab"])
     assert "  AP of query 1: nan" in by_hand(arrays, CONVENTIONS["torchreid"])
+
+
+@pytest.mark.parametrize("rule", ["matlab", "torchreid-function"])
+def test_the_walk_is_the_rule_and_every_mistake_can_be_walked(rule):
+    convention = CONVENTIONS[rule]
+    for name in ("plain", "queries without a match", "only same camera", "label -1"):
+        for arrays in CHECKS[name].problems(convention, False):
+            ours, = result_of(arrays, convention)
+            plain = mistaken_numbers(arrays, convention, ())
+            np.testing.assert_allclose([plain.mAP, plain.mINP, *plain.cmc],
+                                       [ours.mAP, ours.mINP, *ours.cmc], rtol=0, atol=1e-12)
+    changed = sum(mistaken_numbers(arrays, convention, [mistake]).mAP != plain.mAP
+                  for mistake in MISTAKES)
+    assert len(MISTAKES) / 4 < changed < len(MISTAKES)
+
+
+def at_zero(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Mean without the queries that do not count, of as many places from the first."""
+    aps = [(np.arange(1, hit.sum() + 1) / (np.flatnonzero(hit[keep]) + 1)).mean()
+           if hit.any() else 0
+           for hit, keep in lists(distmat, q_pids, g_pids, q_camids, g_camids)]
+    return {"mAP": np.mean(aps[:np.count_nonzero(aps)])}
+
+
+def turned(distmat, *labels):
+    return LOOP(-distmat if distmat.min() < 0 else distmat, *labels)
+
+
+def carried(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Trapezoids whose first begins at the last precision of the query before."""
+    aps, before = [], 1.0
+    for hit, keep in lists(distmat, q_pids, g_pids, q_camids, g_camids):
+        found, area = 0, 0.0
+        for place, good in enumerate(hit[keep][:np.append(-1, np.flatnonzero(hit[keep]))[-1] + 1]):
+            found += good
+            area += good * (before + found / (place + 1)) / 2
+            before = found / (place + 1)
+        aps += [area / found] * bool(found)
+    return {"mAP": np.mean(aps)}
+
+
+@pytest.mark.parametrize("rule, check, evaluate, words", [
+    ("torchreid-function", "queries without a match", at_zero, "the mean is over the first n"),
+    ("torchreid-function", "any distances", turned, "where any distance is below 0"),
+    ("open-reid-sklearn-0.18-function", "plain", carried, "last precision of the query before")])
+def test_more_mistakes_are_named(rule, check, evaluate, words):
+    test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluate, words)
+
+
+def test_numbers_that_are_none_have_no_cause():
+    convention = CONVENTIONS["torchreid-function"]
+    pairs = [(arrays, Answer(mAP=np.nan, cmc=result_of(arrays, convention)[0].cmc))
+             for arrays in CHECKS["plain"].problems(convention, False)]
+    assert mistake_of(pairs, FoundRule("torchreid-function", "", 0, convention, (), 1e-12)) is None

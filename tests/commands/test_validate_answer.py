@@ -230,7 +230,7 @@ def test_one_number_alone_comes_before_what_is_closest():
 
 def test_a_rank_1_alone_is_told_with_its_accidents_where_they_are_few():
     """As torchreid #325, a misprint: mAP is ten points above what the rule gives."""
-    data = made(7, 400)
+    data = made(7, 900)
     one = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
                 data.gallery, convention="matlab")
     answer, said = rows(

@@ -106,7 +106,8 @@ def with_clothes(data):
     """Few images with clothes, the same in most of an identity's."""
     data = with_few_images(data)
     return replace(data, **{side: replace(labels, clothes=np.arange(len(labels)) % 4 // 3)
-                            for side, labels in (("query", data.query), ("gallery", data.gallery))})
+                            for side, labels in [("query", data.query), ("gallery", data.gallery)]
+                            })
 
 
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,

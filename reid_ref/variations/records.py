@@ -58,8 +58,9 @@ _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "junk-wrong": lambda convention: {**_without_junk(convention), "loads": "all images"},
     "cut-{0}": lambda length, convention: {"top_k": length},
     "cut-{0}-found": lambda length, convention: {"top_k": length, "recall": "found"},
-    "cut-{0}-before-ignoring": lambda length, convention: {
-        "top_k": length, "recall": "found", "cut": "before-ignoring"},
+    "cut-{0}-before-ignoring": lambda length, convention: (
+        {"top_k": length, "recall": "found", "cut": "before-ignoring"} if convention.ignored
+        else None),
     **dict.fromkeys(("pairs-of-cameras", "pairs-of-all-cameras"), lambda convention: (
         _CHOICES["same-camera-kept"](convention) if convention.base in _WELL_KNOWN else None)),
     "other-cameras": lambda convention: {"ignored": tuple(

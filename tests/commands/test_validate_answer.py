@@ -259,8 +259,8 @@ def test_what_alone_prints_a_figure_is_told_with_its_accidents():
         return dict(headline(replace(answer, search=found), ["made.npz"]))
     first = said(.014, way)
     assert first["answer"].startswith(
-        "no cause can be told from an accident: variations print 1.4 percent of random figures near "
-        "it. The only one that prints this: after the mean of each side was subtracted, by fast-")
+        "no cause can be told from an accident: variations print 1.4 percent of random figures "
+        "near it. The only one that prints this: after the mean of each side was subtracted, by ")
     assert first["check"].startswith("reid-ref explain made.npz --from torchreid --to centred")
     assert said(.009, way)["answer"].startswith("printed after the mean of each side was")
     other = way._replace(variations=("signs",), mAP=.4001, source="elsewhere")

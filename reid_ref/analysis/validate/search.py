@@ -74,7 +74,7 @@ class FoundWay(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The way whose galleries are drawn at random and that is nearest to a figure that none prints.
+    """The way whose galleries are drawn that is nearest to a figure that none prints.
 
     Parameters
     ----------

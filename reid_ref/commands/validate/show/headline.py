@@ -43,9 +43,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
             name_of(way), others) + _share(exchanged.accidents)
         check = _evaluation(way, files)
     else:
-        first, *others = _nothing(answer, best)
-        yield "answer", ". ".join([first, *(
-            text if text.startswith("mAP ") else text[0].upper() + text[1:] for text in others)])
+        yield "answer", ". ".join(
+            text[0].upper() + text[1:] if place and not text.startswith("mAP ") else text
+            for place, text in enumerate(_nothing(answer, best)))
         nearest = search and search.nearest
         told = [nearest.way] if nearest else [*search.ways] if search else []
         check = check_of(told[0], files) if told else f"reid-ref doctor {' '.join(files)}"

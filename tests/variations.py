@@ -102,10 +102,18 @@ def with_copies(data):
         data.gallery_features, data.query_features])
 
 
+def with_clothes(data):
+    """Few images with clothes, the same in most of an identity's."""
+    data = with_few_images(data)
+    return replace(data, **{side: replace(labels, clothes=np.arange(len(labels)) % 4 // 3)
+                            for side, labels in [("query", data.query), ("gallery", data.gallery)]
+                            })
+
+
 KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,
          "junk query": with_junk_query, "large classes": with_large_classes,
          "few images": with_few_images, "a camera less": without_a_camera,
-         "copies": with_copies}
+         "copies": with_copies, "clothes": with_clothes}
 
 
 @functools.cache

@@ -69,13 +69,15 @@ def _alone(gallery: Labels) -> Array:
 
 
 def nearest_of_track(data: ResultFile) -> ResultFile:
-    """Replace gallery images of an identity on a camera by one, as far as the nearest of them.
+    """Replace gallery images of an identity on a camera by one, as far as the nearest of them;
+    where the labels have tracklets, those of one.
 
     Images labelled 0 or -1 stay as they are.
     """
     (query, rows), gallery = sides_of(data), data.gallery
-    order = np.lexsort(keys := np.stack(
-        [_alone(gallery), cameras_of(gallery, "a track"), gallery.identity]))
+    order = np.lexsort(keys := np.stack([
+        _alone(gallery), cameras_of(gallery, "a track"), gallery.identity,
+        *([] if gallery.video is None else [gallery.video])]))
     starts = np.flatnonzero(np.diff(keys[:, order], prepend=-2).any(axis=0))
     nearest = [np.fmin.reduceat(distances.distance_matrix(
         query[each], rows[order], "cosine", True), starts, axis=1)

@@ -128,6 +128,13 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
+def needs_columns(data: ResultFile) -> str:
+    """Return why not, if the labels have all that toolboxes look at and no more."""
+    known = data.query.columns().keys()
+    return "needs clothes or views, or no cameras" * (
+        "camera" in known and not known & {"clothes", "view"})
+
+
 def needs_rest(size: int, data: ResultFile) -> str:
     """Return why not, if whole batches leave out no queries, or all."""
     return f"{len(data.query):,} queries in batches of {size}" * (

@@ -77,9 +77,10 @@ def propagated(data: ResultFile, how: How) -> list[Result]:
     csr_array = optional_module("re-ranking", "scipy.sparse").csr_array
     features, index = _nearest(EDGES, data, how)
     near, starts, n_query = index[:, :ADDED], np.arange(len(index) + 1), len(data.query)
-    graph, weights = (csr_array((values, columns.ravel(), starts * columns.shape[1]))
-                      for values, columns in ((np.ones(index.size, np.float32), index),
-                                              (_cosines(features, near).ravel()**2, near)))
+    # Of equal images the last may be near to none.
+    graph, weights = (csr_array((values, columns.ravel(), starts * columns.shape[1]),
+                                (len(index), len(index))) for values, columns in (
+        (np.ones(index.size, np.float32), index), (_cosines(features, near).ravel()**2, near)))
     for _ in range(2):
         graph = csr_array(weights @ (graph + graph.T))
         norms = np.sqrt(np.add.reduceat(graph.data**2, graph.indptr[:-1]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from reid_ref import extensions, metrics
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.conventions import Convention
+from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.conventions.choices import SAME_CAMERA
 from reid_ref.disk import tables_of
 from reid_ref.variations import features, labels, ranked, results
@@ -42,6 +42,10 @@ _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "own-copy": lambda convention: {
         "ignored": (*convention.without_cameras().ignored, "itself")},
     "matched-queries": lambda convention: {"unmatched": "drop"},
+    # Of the rules of protocols; of toolboxes it is another's rule.
+    **{name: lambda convention, change=change: (
+        None if convention.base in CONVENTIONS else change) for name, change in (
+        ("trapezoids", {"ap": "trapezoid"}), ("unmatched-zero", {"unmatched": "zero"}))},
     "matched-in-cmc": lambda convention: {"unmatched": "drop-from-cmc"},
     "one-gallery-image": partial(_one_image, True, 1),
     "one-gallery-image-any-camera": partial(_one_image, False, 1),
@@ -54,6 +58,9 @@ _CHOICES: dict[str, Callable[..., Mapping[str, Any] | None]] = {
     "junk-wrong": lambda convention: {**_without_junk(convention), "loads": "all images"},
     "cut-{0}": lambda length, convention: {"top_k": length},
     "cut-{0}-found": lambda length, convention: {"top_k": length, "recall": "found"},
+    "cut-{0}-before-ignoring": lambda length, convention: (
+        {"top_k": length, "recall": "found", "cut": "before-ignoring"} if convention.ignored
+        else None),
     **dict.fromkeys(("pairs-of-cameras", "pairs-of-all-cameras"), lambda convention: (
         _CHOICES["same-camera-kept"](convention) if convention.base in _WELL_KNOWN else None)),
     "other-cameras": lambda convention: {"ignored": tuple(

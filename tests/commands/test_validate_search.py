@@ -30,7 +30,8 @@ from tests.variations import (
 
 #: The made file on which only it prints some figure, if not the first one.
 KIND = {"float32-cosine": "doubles", "without-junk": "junk query",
-        "integer-division": "few images", "cameras-renumbered": "a camera less",
+        "trapezoids": "clothes", "unmatched-zero": "clothes", "integer-division": "few images",
+        "cameras-renumbered": "a camera less",
         "own-copy": "copies", "without-copies": "copies",
         **{name: "many queries" for name in VARIATIONS if name.startswith("batches-of-")},
         **{name: "large classes" for name in VARIATIONS if name.startswith("map-at-1")}}

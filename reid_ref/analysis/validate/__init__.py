@@ -12,6 +12,7 @@ features is the first again.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from reid_ref.analysis.validate.candidates import (
     quick_conventions, results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.exchanged import COLUMNS, Exchanged, exchanged_numbers
 from reid_ref.analysis.validate.search import (
-    ACCIDENTS, MOVED, Search, Trials, run_search, search_pairs, searched, share_near,
+    ACCIDENTS, MANY, MOVED, Search, Trials, run_search, search_pairs, searched, share_near,
     share_of_accidents, value_of)
 from reid_ref.arrays import (
     BenchmarkWarning, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
@@ -160,7 +161,10 @@ class Validation(Value):
     @property
     def by_accident(self) -> float:
         """The share of random figures that some convention prints, as `Search.by_accident`."""
-        printed = self.figure.numbers()
+        return self.accidents_of(self.figure.numbers())
+
+    def accidents_of(self, printed: Mapping[str, Decimal]) -> float:
+        """Return the share of some of the figure's numbers."""
         points = [[one.numbers()[name] for name in printed] for one in self.candidates]
         return share_of_accidents(np.array(points).reshape(-1, len(printed)), printed,
                                   self.query_counts)
@@ -191,14 +195,14 @@ class Validation(Value):
     def alone(self) -> dict[str, Candidate]:
         """Of several numbers, each that a toolbox prints without the others: the nearest.
 
-        None where one is `MOVED` away in all of them. A Rank-k, which many have by accident, is
-        told where the others are within a point.
+        None where one is `MOVED` away in all of them. It is told where the others are within a
+        point, or accidents are not many.
         """
         printed, off = self.figure.numbers(), [one.difference for one in self.candidates]
         if self.reproduced or len(printed) < 2 or min(off, default=0) <= MOVED:
             return {}
         return {name: one for name, digits in printed.items() for one in self.candidates[::-1]
-                if one.difference < (1 if name.startswith("Rank-") else np.inf)
+                if (one.difference < 1 or self.accidents_of({name: digits}) <= MANY)
                 and agreement(one.numbers()[name], digits) == "rounded"
                 and any(names_by_default(way.convention, way.features) for way in one.ways)}
 

@@ -28,9 +28,7 @@ from reid_ref.variations import (
 AROUND = 2
 #: The share of accidents above which no sentence is written: docs/check_a_paper.md.
 ACCIDENTS = .01
-#: The share up to which what alone prints a figure is told as a candidate.
-DOUBTS = .05
-#: The share up to which what alone prints a single number is told, but not as the cause.
+#: The share up to which what alone prints a figure is told, but not as the cause.
 MANY = .15
 #: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
 #: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
@@ -76,20 +74,17 @@ class FoundWay(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The way nearest to a figure that none prints, where it is far nearer than conventions.
+    """The way whose galleries are drawn that is nearest to a figure that none prints.
 
     Parameters
     ----------
     way : FoundWay
     difference : float
         As `Candidate.difference`.
-    accidents : float
-        The share of random figures that some way is as near to.
     """
 
     way: FoundWay
     difference: float
-    accidents: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +108,7 @@ class Search(Value):
     not_tried : tuple of str
         Variations that an interruption left untried.
     nearest : Nearest, optional
-        None if some way prints the figure, or conventions are as near.
+        None if some way prints the figure, or no gallery that is drawn is near.
     """
 
     tried: int
@@ -128,11 +123,6 @@ class Search(Value):
     def tells(self) -> bool:
         """Whether accidents are rare enough for a sentence about the ways."""
         return self.by_accident <= ACCIDENTS
-
-    @property
-    def is_candidate(self) -> bool:
-        """Whether accidents are too many for that, but few, and one cause prints the figure."""
-        return not self.tells and self.by_accident <= DOUBTS and self.is_alone
 
     @property
     def is_alone(self) -> bool:
@@ -296,33 +286,24 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
                                  for name, digits in printed.items()))]
     return Search(len(trials.tried), len(cells), max(shares), ways, dict(trials.left_out),
                   tuple(map(_name, trials.waiting)),
-                  None if ways else _nearest(trials, figure, points, plain))
+                  None if ways else _nearest(trials, figure, plain))
 
 
-def _nearest(trials: Trials, figure: Figure, points: Doubles,
+def _nearest(trials: Trials, figure: Figure,
              plain: Sequence[Mapping[str, float]]) -> Nearest | None:
-    """Return the nearest way, if a third as far off as conventions, and rarely by accident.
+    """Return the nearest way of galleries of one drawn image, for which digits cannot agree: a
+    third as far off as conventions, and within two standard deviations of a draw.
 
-    Galleries of one image, which are tried where mAP is above Rank-1, are near enough within two
-    standard deviations of a draw.
+    What draws nothing is near by accident, most often where features were made again.
     """
-    def off(each: _Tried) -> float:
-        return _difference(each.numbers, figure)
-    if not trials.tried or not plain:
-        return None
-    base = min(plain, key=lambda base: _difference(base, figure))
-    reach, printed, records = _difference(base, figure), figure.numbers(), every_variation()
-    drawn = [each for each in trials.tried if off(each) <= min(
-        reach / 3, 200 * _deviation(each.way)) and (
+    reach, records = min((_difference(base, figure) for base in plain), default=0.0), (
+        every_variation())
+    drawn = [Nearest(each.way, off) for each in trials.tried
+             if (off := _difference(each.numbers, figure)) <= min(
+                 reach / 3, 200 * _deviation(each.way)) and (
             (kind := records[each.way.variations[0]].kind) == "draws" or kind == "shots"
             and figure.mAP and agreement(each.numbers["mAP"], figure.mAP) == "rounded")]
-    nearest = min(drawn or trials.tried, key=off)
-    if not drawn and (reach <= MOVED or 3 * off(nearest) > min(reach, 3 * AROUND)):
-        return None
-    centres = [[100 * base[name] for name in printed], [*map(float, printed.values())]]
-    share = max(share_near(100 * points, np.array(centre), off(nearest), around)
-                for centre, around in zip(centres, (min(reach, AROUND), AROUND), strict=True))
-    return Nearest(nearest.way, off(nearest), share) if drawn or share <= ACCIDENTS else None
+    return min(drawn, key=lambda nearest: nearest.difference, default=None)
 
 
 def _deviation(way: FoundWay) -> float:
@@ -373,24 +354,23 @@ def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: 
     return len(met) / total if total else 0.0
 
 
-def share_near(points: Doubles, centre: Doubles, distance: float,
-               around: float = AROUND) -> float:
+def share_near(points: Doubles, centre: Doubles, distance: float) -> float:
     """Return the share of the square around a figure that is within a distance of some point.
 
     The square is cut along every edge of the squares around the points: each piece is inside of
     them or outside.
     """
-    points = points[(np.abs(points - centre) <= around + distance).all(axis=1)]  # not NaN
+    points = points[(np.abs(points - centre) <= AROUND + distance).all(axis=1)]  # not NaN
     if not len(points):
         return 0.0
     near, share = np.ones((1, len(points)), dtype=bool), np.ones(1)
     for column, middle in zip(points.T, centre):
         edges = np.unique(np.clip([column - distance, column + distance],
-                                  middle - around, middle + around))
+                                  middle - AROUND, middle + AROUND))
         pieces = (edges[1:] + edges[:-1])[:, None] / 2
         inside = np.abs(pieces - column) <= distance
         near = (near[:, None] & inside).reshape(-1, len(points))
-        share = np.outer(share, np.diff(edges) / (2 * around)).ravel()
+        share = np.outer(share, np.diff(edges) / (2 * AROUND)).ravel()
     return float(share[near.any(axis=1)].sum())
 
 

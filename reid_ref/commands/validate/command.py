@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.analysis.validate import (
     Validation, check_same_images, hopeless, is_searched, queries_of, search_file,
     validate_dataset, validate_file, validate_protocol, warn_other_queries)
+from reid_ref.analysis.validate.candidates import WORDS
 from reid_ref.analysis.validate.figures import check_all
 from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import BenchmarkWarning, InputError, errors_at, warn
@@ -274,9 +275,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     data, memory = common.read_files(request, files), common.max_memory(request)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
-    if protocol is None:  # which ranks a selection of the images
-        gates.examine(data, common.how(request, conventions or [*CONVENTIONS.values()]),
-                      normalize=True)
+    found = [] if protocol is not None else gates.examine(  # it ranks a selection of the images
+        data, common.how(request, conventions or [*CONVENTIONS.values()]), normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
         if protocol is not None:
@@ -287,6 +287,9 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                 label_minus_1="" if paper is None else paper.label_minus_1,
                                 protocol="" if paper is None else paper.protocol,
                                 max_memory=memory, progress=progress)
+    if {"doctor:numbered-apart", "doctor:identity-offset"} & {finding.key for finding in found}:
+        answers = [replace(answer, labels=answer.labels or WORDS["answers"]["numbered apart"])
+                   for answer in answers]
     if not all(answer.reproduced for answer in answers):
         protocols.warn_of_columns(data.query, data.gallery)
         hint = protocols.hint(data.query, data.gallery) if conventions is None else None

@@ -253,7 +253,7 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
     lines += [WORDS["answers"]["narrow"].format(ACCIDENTS)] * (bool(groups) and not search.tells)
     yield from ["", *(line for text in lines for line in wrap(text))]
     for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
-            not search.tells and not search.is_candidate) else ():
+            not search.tells and not search.is_alone) else ():
         yield from wrap(f"{'+'.join(ways[0].variations)}: printed {found_words([ways])}",
                         rest="  ")
         yield from [f"  signature: {ways[0].signature}"] * verbose

@@ -4,7 +4,7 @@ from itertools import groupby
 
 from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
-from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, DOUBTS, MOVED, FoundWay
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, MOVED, FoundWay, Search
 from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.published import hit_counts, nearest
 from reid_ref.protocols.record import Given
@@ -15,7 +15,7 @@ from reid_ref.rules.candidates import rules_of_protocols
 def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the rows: the answer, what is possible, and the command that checks it."""
     search, closest, best = answer.search, answer.closest, answer.best
-    groups = by_variations(search.ways) if search else []
+    groups = _causes(search) if search else []
     if answer.figure.over or best is None:
         yield "answer", WORDS["answers"]["over"].format(answer.figure.over)
         return
@@ -25,16 +25,11 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
                          + _others_near(answer) * (answer.by_accident > ACCIDENTS)
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
-    elif search is not None and groups and (search.tells or search.is_candidate):
-        if search.n_results == 1:  # by one cause, named by each variation that does the same
-            done = ", or ".join([*dict.fromkeys(ways[0].words for ways in groups)][:3])
-            groups = [[groups[0][0]._replace(words=done)]]
+    elif search is not None and groups and search.tells:
         alike = all(way.variations[0].startswith("reranked") for way in search.ways)
         start = "printed " if len(groups) == 1 else (
             f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")
-        words, share = found_words(groups), search.by_accident
-        yield "answer", start + words + _share(share) if search.tells else (
-            WORDS["answers"]["perhaps"].format(words, 100 * share))
+        yield "answer", start + found_words(groups) + _share(search.by_accident)
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", WORDS["answers"]["nearly"].format(
@@ -48,7 +43,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
             name_of(way), others) + _share(exchanged.accidents)
         check = _evaluation(way, files)
     else:
-        yield "answer", ". ".join(_nothing(answer, best))
+        yield "answer", ". ".join(
+            text[0].upper() + text[1:] if place and not text.startswith("mAP ") else text
+            for place, text in enumerate(_nothing(answer, best)))
         nearest = search and search.nearest
         told = [nearest.way] if nearest else [*search.ways] if search else []
         check = check_of(told[0], files) if told else f"reid-ref doctor {' '.join(files)}"
@@ -62,6 +59,15 @@ def by_variations(ways: Sequence[FoundWay]) -> list[list[FoundWay]]:
            if (record := CONVENTIONS[name].reranking)}
     return [sorted(group, key=lambda way: own.get(way.convention) not in way.variations)
             for _, group in groupby(ways, lambda way: way.variations)]
+
+
+def _causes(search: Search) -> list[list[FoundWay]]:
+    """Return the ways of each variation, as one cause where they do the same."""
+    groups = by_variations(search.ways)
+    if search.n_results == 1:
+        done = ", or ".join([*dict.fromkeys(ways[0].words for ways in groups)][:3])
+        groups = [[groups[0][0]._replace(words=done)]]
+    return groups
 
 
 def _share(share: float) -> str:
@@ -115,16 +121,14 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
     if answer.candidates[0].match == "another protocol":
         yield f"its protocol does not print it; {name_of(best)} would, which is no match"
     elif search is not None and search.ways:
-        is_alone = search.is_alone and len(figure.numbers()) == 1
-        yield WORDS["answers"]["alone" if is_alone else "accidents"].format(
-            100 * search.by_accident, found_words(by_variations(search.ways)))
+        yield WORDS["answers"]["alone" if search.is_alone else "accidents"].format(
+            100 * search.by_accident, found_words(_causes(search)))
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
         off, nearest = answer.candidates[0].difference, search and search.nearest
         if nearest:
-            words = WORDS["answers"]["drawn" if nearest.accidents > DOUBTS else "nearest"]
-            yield f"{tried} prints it; " + words.format(
-                found_words([[nearest.way]]), nearest.difference, nearest.accidents)
+            yield f"{tried} prints it; " + WORDS["answers"]["drawn"].format(
+                found_words([[nearest.way]]), nearest.difference)
         else:
             yield f"{tried} prints it" + f"; {name_of(best)} is {off:.2f} points off" * (
                 off <= AROUND and not answer.alone)
@@ -133,7 +137,7 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
     for name, one in answer.alone.items():
         yield f"{name} alone is that of {name_of(best_known(one.ways))}, which gives " + ", ".join(
             f"{other} {100 * one.numbers()[other]:.2f}" for other in figure.numbers()
-            if other != name)
+            if other != name) + _share(answer.accidents_of({name: figure.numbers()[name]}))
     for one in answer.candidates:
         selection = part_named(one.ways[0].convention) if one.difference < AROUND else None
         if selection is not None and not isinstance(selection[0].trials, Given):

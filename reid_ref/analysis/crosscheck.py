@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
+    Doubles, InputError, Integers, check_choice, check_count, check_real_distances, read_rows)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, METRICS, TIES, Convention
 from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.ranked import Features, Ranked, lengths
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
@@ -280,11 +281,12 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
              progress: Progress) -> CrossCheck:
     loading = child.load()
     name, words = loading.value
+    features = _features(data.input, how) if "_features" in words else None
     few = _some(every, _FIRST)
     first = asked = _ask(child, "few", data, how, few,
-                         progress if len(few) == len(every) else lambda _: None)
+                         progress if len(few) == len(every) else lambda _: None, features)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
-        asked = _ask(child, "all", data, how, every, progress, first)
+        asked = _ask(child, "all", data, how, every, progress, features, first)
     match, also = _matched(first, asked, requested, tolerance)
     if not match.agrees:
         first, asked = (_with_draws(child, part, each) for part, each in (
@@ -306,7 +308,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         f"Rank_{k}": float(share) for k, share in zip(answer.at, answer.curve) if k in RANKS}
     return CrossCheck(
         evaluator=name, verdict=verdict, **_closest(asked, match),
-        fed=f"{words}; the arrays as they are, label -1 included{data.input.remark}",
+        fed=f"{words}; the arrays as they are, label -1 included" + (
+            "; features are double, as they are ranked" if features else data.input.remark),
         rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
         follows=match.way.name if verdict == "equal" else None,
         also=also if verdict == "equal" else (),
@@ -382,11 +385,22 @@ def _some(queries: Integers, n: int) -> Integers:
     return chosen
 
 
+def _features(ranked: Ranked, how: How) -> tuple[Doubles, ...] | None:
+    """Return the features of both sides in double, of norm 1 if they are ranked so."""
+    if not isinstance(ranked, Features):
+        return None
+    sides = [np.asarray(read_rows(side), np.float64) for side in (ranked.query, ranked.gallery)]
+    return (*(side / np.where(norm == 0, 1, norm)[:, np.newaxis] if how.distance()[1] else side
+              for side in sides for norm in [lengths(side)]),)
+
+
 def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
-         progress: Progress, first: _Asked | None = None) -> _Asked:
+         progress: Progress, features: tuple[Doubles, ...] | None,
+         first: _Asked | None = None) -> _Asked:
     """Ask about some queries, for the AP of each, too, unless that failed at `first`."""
     query, gallery, n = data.query[queries], data.gallery, len(queries)
-    arrays = child.give(name, data.input.exact_rows(queries, how), query, gallery)
+    arrays = child.give(name, data.input.exact_rows(queries, how), query, gallery,
+                        features and (features[0][queries], features[1]))
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.value or Answer()

@@ -40,7 +40,6 @@ from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import N_DRAWS, with_draws
 from reid_ref.foreign.importing import load_evaluator
 from reid_ref.foreign.words import describe, text_of
-from reid_ref.labels import Labels
 
 if sys.platform == "win32":
     import _winapi
@@ -95,7 +94,7 @@ class Outcome(NamedTuple):
 
 def _read_arrays(file: Path) -> Arrays:
     dtype, *sides = pickle.loads(file.with_suffix(".labels").read_bytes())  # ours
-    return Arrays(np.memmap(file, dtype, "r", shape=(*map(len, sides),)), *sides)
+    return Arrays(np.memmap(file, dtype, "r", shape=(*map(len, sides[:2]),)), *sides)
 
 
 class Asking:
@@ -147,15 +146,17 @@ class Child:
         self.close()
         self._folder.cleanup()
 
-    def give(self, name: str, rows: Iterable[npt.NDArray[Any]], query: Labels,
-             gallery: Labels) -> Arrays:
-        """Write arrays, by a name, where both processes read them; return them."""
+    def give(self, name: str, rows: Iterable[npt.NDArray[Any]], *sides: Any) -> Arrays:
+        """Write arrays, by a name, where both processes read them; return them.
+
+        `sides`: the labels of the queries and of the gallery, and their features or None.
+        """
         path = Path(self._folder.name, name)
         try:
             with open(path, "wb") as file:
                 for row in rows:
                     file.write(row.tobytes())
-            path.with_suffix(".labels").write_bytes(pickle.dumps((row.dtype, query, gallery)))
+            path.with_suffix(".labels").write_bytes(pickle.dumps((row.dtype, *sides)))
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "
                              f"cannot be written to {path.parent}: {error.strerror}",

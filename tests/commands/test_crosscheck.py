@@ -27,6 +27,7 @@ from reid_ref.foreign.arrays import MAX_RANK, Arrays
 from reid_ref.foreign.importing import load_evaluator
 from reid_ref.text.plain import json_values
 from tests.cases import market_like, nearly_tied
+from tests.documents import ROOT
 from tests.installed import version_of
 from tests.nightly import cases
 from tests.refusals import refused
@@ -603,6 +604,18 @@ def test_rules_of_clothes_are_named(part):
 def test_clothes_that_the_labels_lack():
     check = crosscheck(clothed, *data())
     assert check.failure == "it takes clothes, and there are none"
+
+
+def test_features_of_a_file_are_handed_over():
+    def evaluate(query_features, gallery_features, q_pids, g_pids, q_camids, g_camids):
+        return made()(-(query_features @ gallery_features.T), q_pids, g_pids, q_camids, g_camids)
+    arrays = reid_ref.read(ROOT / "fixtures/market_like.mat")
+    check = reid_ref.crosscheck(arrays, evaluate)
+    assert (check.verdict, check.follows) == ("equal", "torchreid-function")
+    assert "features are double, as they are ranked" in check.fed
+    without = reid_ref.crosscheck(reid_ref.ResultFile(
+        "d", arrays.query, arrays.gallery, distances=np.zeros((48, 345))), evaluate)
+    assert without.failure == "it takes features, and there are none"
 
 
 # ------------------------------------------------------------------ known defects

@@ -19,6 +19,7 @@ from reid_ref.protocols import PROTOCOLS
 from reid_ref.rules.candidates import find_rules
 from reid_ref.variations import VARIATIONS
 from tests.nightly import cases
+from tests.shared import shared
 from tests.variations import figure_of, quiet
 
 
@@ -288,13 +289,21 @@ def test_a_count_that_is_none_may_be_over_other_queries():
     assert "over another number of queries" in said["possible"]
 
 
+def test_identities_that_the_doctor_finds_numbered_apart_are_said_first(capsys):
+    """As AG-VPReID #3: the identities of the released lists are numbered anew in each."""
+    path = str(shared("cases") / "numbered_per_side.npz")
+    assert main(["validate", path, "--published", "72.33/54.95", "--no-search"]) == 1
+    assert " ".join(capsys.readouterr().out.split()).startswith(
+        "answer identities of the two sides are numbered apart (doctor). No convention prints it")
+
+
 @pytest.mark.nightly
 def test_dummy_labels_and_foreign_identities_are_said():
     data = made(8)
     same = replace(data, query=Labels(np.full(90, 2), data.query.camera),
                    gallery=Labels(np.full(240, 2), data.gallery.camera))
-    assert rows(same, "36.30/27.28")[1]["answer"].startswith(
-        "every image has the identity 2: the labels are dummies")
+    said = rows(same, "36.30/27.28")[1]["answer"]
+    assert said.startswith("every image has the identity 2: the labels are dummies. None of ")
     other = replace(data, query=Labels(data.query.identity + 100, data.query.camera))
     assert rows(other, "36.30/27.28")[1]["answer"].startswith(
         "no gallery image has the identity of 90 of 90 queries")

@@ -152,7 +152,8 @@ def walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walk
     whole[rows] = ap
     first = _converted(first, "first", keys)
     cmc = _curve(first[counted], n_kept[counted], len(gallery) + 1, weight, keys)
-    return Walked(convention, whole, means[0], means[1], cmc[:length])
+    tail = np.zeros(999 * ("zero tail" in keys))
+    return Walked(convention, whole, means[0], means[1], np.append(cmc[:length], tail))
 
 
 def _numbers(keys: Collection[str], of: str) -> list[int]:
@@ -166,7 +167,8 @@ def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> 
         values[counted] for name, values in query.columns().items() if f"by {name}" in keys]
     weight: Any = n_good[counted] if "by match" in keys else np.zeros(0)
     n = len(counted)
-    for multiple in _numbers(keys, "padded "):
+    for multiple in (*_numbers(keys, "padded "), *(
+            each for each in _numbers(keys, "padded beyond ") if each < n)):
         weight = np.bincount(np.arange(n + -n % multiple) % n)[counted]
     for n_batch in _numbers(keys, "weighted "):
         batch = np.arange(n) // n_batch
@@ -362,6 +364,8 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
         is_so = _SAME[how](names, asked, k) if how in _SAME else getattr(np, how)(names, asked[k])
         own, (same, near) = same & near, (is_so, near) if of == "same" else (same, is_so)
         good, kept = np.flatnonzero(same & ~near), (kept | own) & ~(same & near)
+    if "moved last" in keys:
+        row, kept, good = np.where(kept, row, np.inf), kept | True, np.flatnonzero(same)
     if "one ignored" in keys:
         ignored = np.flatnonzero(~kept)
         kept = kept | (np.arange(len(kept)) != ignored[np.argsort(

@@ -23,7 +23,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -371,16 +370,20 @@ def _waiting_for_copies() -> Iterator[None]:
 
 def _guarded(work: Callable[[], Any]) -> Outcome:
     """Run foreign code; return its value, and what it raised and warned."""
-    value, failure = None, ""
-    with warnings.catch_warnings(record=True) as warned, warnings_to(None), np.errstate(
-            all="warn"):
-        warnings.simplefilter("always")
+    value, failure, warned = None, "", dict[str, None]()
+
+    def keep(warning: Warning, category: type[Warning], *_: object) -> None:
+        warned[f"{text_of(category.__name__)}: {text_of(warning)}"] = None
+
+    # This process is for foreign code alone, which may have changed both.
+    warnings.showwarning = keep  # type: ignore[assignment]
+    warnings.simplefilter("always")
+    with warnings_to(None), np.errstate(all="warn"):
         try:
             value = work()
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
             failure = str(error) if isinstance(error, InputError) else describe(error)
-    texts = (f"{text_of(each.category.__name__)}: {text_of(each.message)}" for each in warned)
-    return Outcome(value, failure, warned=tuple(dict.fromkeys(islice(texts, _KEPT_WARNINGS))))
+    return Outcome(value, failure, warned=tuple(warned)[:_KEPT_WARNINGS])
 
 
 def _flush() -> None:

@@ -773,7 +773,7 @@ def test_arrays_are_checked_before_anything_runs():
 def test_a_package_that_is_missing_says_why():
     for name in TOOLBOXES:
         if importlib.util.find_spec(name) is None:
-            refused("", f"No module named '{name}'", load_evaluator, name)
+            refused("evaluator", f"No module named '{name}'", load_evaluator, name)
 
 
 # ------------------------------------------------------------------ packages of PyPI

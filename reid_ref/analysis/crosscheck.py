@@ -11,8 +11,9 @@ from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_count, check_real_distances, read_rows)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, METRICS, TIES, Convention
+from reid_ref.distances import unit_rows
 from reid_ref.evaluation.how import How, Progress
-from reid_ref.evaluation.ranked import Features, Ranked, lengths
+from reid_ref.evaluation.ranked import Features, Ranked
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
@@ -281,7 +282,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
              progress: Progress) -> CrossCheck:
     loading = child.load()
     name, words = loading.value
-    features = _features(data.input, how) if "_features" in words else None
+    features = _features(data.input, how) if "features" in words else None
     few = _some(every, _FIRST)
     first = asked = _ask(child, "few", data, how, few,
                          progress if len(few) == len(every) else lambda _: None, features)
@@ -389,9 +390,9 @@ def _features(ranked: Ranked, how: How) -> tuple[Doubles, ...] | None:
     """Return the features of both sides in double, of norm 1 if they are ranked so."""
     if not isinstance(ranked, Features):
         return None
-    sides = [np.asarray(read_rows(side), np.float64) for side in (ranked.query, ranked.gallery)]
-    return (*(side / np.where(norm == 0, 1, norm)[:, np.newaxis] if how.distance()[1] else side
-              for side in sides for norm in [lengths(side)]),)
+    query, gallery = (np.asarray(read_rows(side), np.float64)
+                      for side in (ranked.query, ranked.gallery))
+    return (unit_rows(query), unit_rows(gallery)) if how.distance()[1] else (query, gallery)
 
 
 def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,

@@ -156,7 +156,8 @@ _FIELDS = {"mAP": "mAP", "CMC": "cmc", "AP": "ap", "mINP": "mINP", "INP": "mINP"
 
 
 def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
-    raw = {kind: array for kind, part in parts.items() if (array := as_numbers(part)) is not None}
+    raw = {kind: array for kind, part in parts.items() if (array := as_numbers(part)) is not None
+           and (array.size or kind in ("CMC", "mAP"))}
     if empty := [kind for kind, array in raw.items() if not array.size]:
         raise InputError("", got=f"its {empty[0]} is empty")
     if "AP" in raw and not raw["AP"].ndim:  # one number by this name is the mean

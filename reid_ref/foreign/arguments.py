@@ -106,8 +106,8 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
         return others[part]
     distances = arrays.distances
     if part in ("distances", "similarity"):
-        most = distances.max(initial=0) if distances.dtype.kind == "u" else distances.dtype.type(0)
-        return np.array(distances if part == "distances" else most - distances, order="C")
+        signed = distances.astype(np.promote_types(distances.dtype, np.int8))
+        return np.array(distances if part == "distances" else -signed, order="C")
     if part in ("ranked", "places"):
         order = np.argsort(distances, axis=1, kind="stable")
         return order if part == "places" else arrays.gallery.identity[order]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ FAULTS: dict[str, str] = _TABLES.pop("faults")
 #: Keys and words of mistakes of a mean whose sizes are found, not tried.
 _SIZES = _TABLES.pop("sizes")
 MISTAKES = tuple(
-    Mistake(key.format(each), of, re.sub(r"\b1 ((?:good |kept )?\w+)s\b", r"1 \1", words.format(
+    Mistake(key.format(each), of, re.sub(r"\b1 (decimal|kept place)s", r"1 \1", words.format(
         each)), (advice or [""])[0], "", key, words, each)
     for of, table in _TABLES.items()
     for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
@@ -125,7 +124,8 @@ def walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walk
     for decimals in _numbers(keys, "above "):
         n_good = np.where(ap > 10.0**-decimals, n_good, 0)
     if "valid first" in keys:
-        ap, n_good = np.where(n_good > 0, ap, 0), places < np.sum(n_good > 0)
+        ap, inp = (np.where(n_good > 0, each, 0) for each in (ap, inp))
+        n_good = places < np.sum(n_good > 0)
     if "carried" in keys and not AP[convention.ap].has_steps:
         last = np.append(1.0, inp)[np.append(-1, before[:-1]) + 1]
         ap = ap + (first == 0) * (last - 1) / 2 / np.maximum(n_good, 1)
@@ -152,8 +152,10 @@ def walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walk
     whole[rows] = ap
     first = _converted(first, "first", keys)
     cmc = _curve(first[counted], n_kept[counted], len(gallery) + 1, weight, keys)
-    tail = np.zeros(999 * ("zero tail" in keys))
-    return Walked(convention, whole, means[0], means[1], np.append(cmc[:length], tail))
+    if "zero tail" in keys:
+        length = max(length, len(gallery))
+        cmc, length = np.append(cmc[:length], np.zeros(999)), length + 999
+    return Walked(convention, whole, means[0], means[1], cmc[:length])
 
 
 def _numbers(keys: Collection[str], of: str) -> list[int]:
@@ -167,12 +169,8 @@ def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> 
         values[counted] for name, values in query.columns().items() if f"by {name}" in keys]
     weight: Any = n_good[counted] if "by match" in keys else np.zeros(0)
     n = len(counted)
-    for multiple in (*_numbers(keys, "padded "), *(
-            each for each in _numbers(keys, "padded beyond ") if each < n)):
+    for multiple in _numbers(keys, "padded "):
         weight = np.bincount(np.arange(n + -n % multiple) % n)[counted]
-    for n_batch in _numbers(keys, "weighted "):
-        batch = np.arange(n) // n_batch
-        weight = (np.bincount(batch) / np.bincount(batch, counted))[batch][counted]
     for group in groups:
         _, place, size = np.unique(group, return_inverse=True, return_counts=True)
         weight = 1 / size[place.ravel()]
@@ -207,9 +205,6 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "sorted": lambda values, n, side: values if side else np.sort(values),
     "next": lambda values, n, side: np.append(values[:1], [*values[2:], values[-1]]),
     "turned": lambda values, n, side: -values if (values < 0).any() else values,
-    "added": lambda values, n, side: np.full(len(values), float(reduce(
-        lambda total, each: np.dtype(f"f{n // 8}").type(float(total) + each), values.tolist(), 0.0,
-        )) / len(values)),
     "differences": lambda values, n, side: np.diff(values, prepend=0),
     "largest": lambda values, n, side: np.maximum.accumulate(values),
     "text": lambda values, n, side: np.unique(
@@ -217,8 +212,6 @@ _HOW: dict[str, Callable[[Any, int, int], Any]] = {
     "scaled": lambda values, n, side: values / np.nanmax(values),
     "wrapped": lambda values, n, side: np.where(
         (values == 0) & (values.dtype.kind == "u"), np.inf, values),
-    "nearest": lambda values, n, side: np.where(
-        (values == values.max()) & (values.dtype.kind == "u"), -1.0, values),
     "digits": lambda values, n, side: [int(str(each)[:n]) for each in values.tolist()],
     "down": lambda values, n, side: np.floor(values * 10.0**n + 1e-9) / 10.0**n,
     "renumbered": lambda values, n, side: np.unique(values, return_inverse=True)[1].ravel(),
@@ -322,27 +315,16 @@ def _order(row: Any, convention: Convention, is_good: Any, kept: Any, identity: 
         order = np.lexsort((-np.arange(len(row)), row))
     elif convention.ties.startswith("numpy"):
         order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
-    for images, sizes in ((np.arange(len(row)), _numbers(keys, "sorted ")),
-                          (np.flatnonzero(kept), _numbers(keys, "kept sorted "))):
-        for n in sizes if len(images) else ():
-            order = images[np.argpartition(row[images], min(n, len(images) - 1))]
-            head = np.sort(order[:n])
-            order[:n] = head[np.argsort(row[head], kind="stable")]
+    for n in _numbers(keys, "sorted ") if kept.any() else ():
+        images = np.flatnonzero(kept)
+        order = images[np.argpartition(row[images], min(n, len(images) - 1))]
+        head = np.sort(order[:n])
+        order[:n] = head[np.argsort(row[head], kind="stable")]
     for key in keys & _OF_LISTS:
         listed = order[kept[order]] if key.startswith("kept ") else order
         if change := _LISTS.get(key.removeprefix("kept ")):
             order = change(listed, row, identity)
-    for n in _numbers(keys, "farthest "):
-        order = order[row[order] <= n]
     return _converted(order, "order", keys)
-
-
-#: Which labels are those of query k, beside the functions of numpy.
-_SAME: dict[str, Callable[[Any, Any, int], Any]] = {
-    "prefix": lambda names, asked, k: np.char.startswith(names.astype(np.str_), str(asked[k])),
-    "searched": lambda names, asked, k: (
-        np.searchsorted(names, asked)[k] <= np.arange(len(names))) & (
-        np.arange(len(names)) < np.searchsorted(names, asked, "right")[k])}
 
 
 def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept: Any,
@@ -359,9 +341,10 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
     kept = kept & ((identity > 0) | ("below 1" not in keys))
     kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
     for of, how in (key.split() for key in keys if key.startswith(("same ", "near "))):
-        names, asked = ((labels.identity if of == "same" else labels.columns()["camera"])
-                        for labels in (gallery, query))
-        is_so = _SAME[how](names, asked, k) if how in _SAME else getattr(np, how)(names, asked[k])
+        names, name = ((labels.identity if of == "same" else labels.columns()["camera"])
+                       for labels in (gallery, query[k:k + 1]))
+        is_so = getattr(np, how)(names, name) if how != "prefix" else np.char.startswith(
+            names.astype(np.str_), name.astype(np.str_))
         own, (same, near) = same & near, (is_so, near) if of == "same" else (same, is_so)
         good, kept = np.flatnonzero(same & ~near), (kept | own) & ~(same & near)
     if "moved last" in keys:
@@ -396,7 +379,7 @@ def _of_query(k: int, row: Any, query: Labels, gallery: Labels, good: Any, kept:
         is_good, stays, matches | is_good))
     ap, inp, first = _of_list(
         is_good, stays, matches, n_recalled, rest, n_good, convention, keys)
-    if keys & _OF_LISTS or _numbers(keys, "farthest "):
+    if keys & _OF_LISTS:
         n_good = int(np.isfinite(first))
     if "known" in keys and not n_good and same.any():
         ap, n_good = 0.0, 1

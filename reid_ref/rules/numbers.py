@@ -111,15 +111,24 @@ def compared(answer: Answer, result: Numbers, tolerance: float) -> Iterator[Comp
             sizes = (np.array([float(len(part))]) for part in (answer.ap, counted))
             yield beside("ap", ["the number of APs"], *sizes)
     if len(answer.curve) and len(result.cmc):
-        names, beyond = [f"Rank-{k}" for k in answer.at], answer.at > len(result.cmc)
-        ours = result.cmc[np.minimum(answer.at, len(result.cmc)) - 1]
-        ours[beyond] = np.maximum.accumulate(  # there CMC may rise to 1, and does not fall
-            np.clip(answer.curve[beyond], result.cmc[-1], 1))
+        names, ours = [f"Rank-{k}" for k in answer.at], _cmc_at(answer, result)
         if len(answer.drawn) and is_drawn(result.convention):
             yield Compared("cmc", names, answer.drawn.mean(axis=0), ours, _sampling_error(
                 answer.drawn, ours, len(ap)))
         else:
             yield beside("cmc", names, answer.curve, ours)
+
+
+def _cmc_at(answer: Answer, result: Numbers) -> Doubles:
+    """Return CMC at the ranks of an answer; beyond what is known of it, what does not fall."""
+    cmc, is_ours = result.cmc, isinstance(result, Result)
+    if isinstance(result, Result) and not result.convention.curve.of_rows:
+        whole = result.convention.curve_of_ranks(result.ranks, max(len(cmc), *answer.at))
+        cmc = whole if np.array_equal(whole[:len(cmc)], cmc, equal_nan=True) else cmc
+    beyond, ours = answer.at > len(cmc), np.array(cmc[np.minimum(answer.at, len(cmc)) - 1])
+    theirs = np.nan_to_num(answer.curve[beyond], nan=-1)
+    ours[beyond] = np.maximum.accumulate(np.clip(theirs, cmc[-1], 1)) if is_ours else theirs
+    return ours
 
 
 def _sampling_error(curves: Doubles, expected: Doubles, n: int) -> Doubles:

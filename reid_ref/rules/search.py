@@ -318,8 +318,8 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
                 likes = [like.number for like in among if isinstance(like.number, int)
                          and like.kind == each.kind and all(
                              fits(pair, like._replace(alone=each.alone)) for pair in pairs)]
-                span = f"{min(likes)} to {max(likes)}" if len(likes) > 3 else " or ".join(
-                    map(str, sorted(likes)))
+                first, last = ", ".join(map(str, sorted(likes)[:-1])), max(likes, default="")
+                span = f"{min(likes)} to {last}" if len(likes) > 3 else f"{first} or {last}"
                 words = (each.template.format(span) if len(likes) > 1 else each.words) + (
                     f", in {each.alone} alone" * bool(each.alone))
                 return rule._replace(

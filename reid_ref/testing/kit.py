@@ -12,6 +12,7 @@ import numpy as np
 
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.foreign.arguments import part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
@@ -25,7 +26,7 @@ from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge, judge_numbers
 from reid_ref.testing.report import (
     AS_ABOVE, INFLUENCE, KEEPS, CheckResult, Report, without_numbers)
-from reid_ref.testing.smallest import as_code, by_hand, places_of_good, smallest
+from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
@@ -386,12 +387,11 @@ def _shown(tested: Subject, check: Check,
         sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
         sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
         return [f"it takes {sizes} to show it" if is_least else
-                f"not made smaller than {sizes}", *[places_of_good(arrays, tested.convention)] * (
-                    len(arrays.query) == 1)], arrays
+                f"not made smaller than {sizes}"], arrays
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form)),
-             *["    similarity = distmat.max() - distmat" if arrays.distances.dtype.kind == "u"
-               else "    similarity = -distmat"] * ("similarity" in tested.loaded.takes)]
+             *[f"    similarity = -distmat.astype('{part_of('similarity', arrays).dtype}')"] * (
+                 "similarity" in tested.loaded.takes)]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines, arrays

@@ -13,7 +13,7 @@ from reid_ref.conventions import Convention
 from reid_ref.evaluation.rank_lists import ranked_list
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.ranking.roles import columns_of, query_roles
+from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.numbers import result_of
 
 #: Seconds that looking for a smaller problem may take.
@@ -102,12 +102,3 @@ def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
         lines.append(f"  AP of query {k}: {float([*counted, np.nan][0])!r}")
     rank_1 = f", Rank-1 {float(result.cmc[0])!r}" if len(result.cmc) else ""
     return [*lines, f"  mAP {result.mAP!r}{rank_1}"]
-
-
-def places_of_good(arrays: Arrays, convention: Convention) -> str:
-    """Return where the good images of the first query are."""
-    good, kept = query_roles(arrays.query, arrays.gallery, convention.not_ranked)(0)
-    order = np.argsort(arrays.distances[0], kind="stable")
-    places = (np.flatnonzero(np.isin(order[kept[order]], good)) + 1).tolist()
-    some = ", ".join(map("{:,}".format, [*places[:3], *places[3:][-1:]]))
-    return f"good images at places {some} of {int(kept.sum()):,}"

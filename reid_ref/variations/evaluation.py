@@ -95,7 +95,7 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
     how : How
         Memory and threads.
     """
-    first = chains[0]
+    first, data = chains[0], unnamed(data)
     with warnings_to(ignored):
         for each in first:
             data = data if each.data is None else each.data(data)
@@ -111,6 +111,12 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
             yield [VariedResult(chain, name, convention, _finished(
                 chain, results[name, id(other)]), _options(chain, convention, other, change))
                    for chain, convention, other in tried]
+
+
+def unnamed(data: ResultFile) -> ResultFile:
+    """Return a file whose texts are numbers alone, which variations change."""
+    return replace(data, query=replace(data.query, words={}),
+                   gallery=replace(data.gallery, words={}))
 
 
 def varied(data: ResultFile, variation: Variation, convention: Convention, how: How) -> Result:
@@ -131,7 +137,7 @@ def varied(data: ResultFile, variation: Variation, convention: Convention, how: 
         raise InputError("target", f"a variation that changes {convention.name}",
                          f"{variation.name!r}, under which it is the same, or has no meaning",
                          "take another convention as origin")
-    data = data if variation.data is None else variation.data(data)
+    data = data if variation.data is None else variation.data(unnamed(data))
     if variation.rank is not None and len(variation.rankings) == 1:
         how = replace(how, **data.input.rankings()[variation.rankings[0]])
     return _finished((variation,), (variation.rank or _by_distances)(

@@ -53,7 +53,8 @@ def gallery_means(data: ResultFile) -> ResultFile:
     """
     # The mean of zeros alone is zeros, for which ranking has the reason.
     gallery, rows = data.gallery, np.nan_to_num(distances.unit_rows(sides_of(data)[1]))
-    pooled, labels = pool_frames(rows, replace(gallery, video=_alone(gallery)), "mean")
+    pooled, labels = pool_frames(rows, replace(
+        gallery, video=_alone(gallery), clothes=None, view=None), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers, Mask, read_rows
+from reid_ref.arrays import InputError, Integers, Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
@@ -51,7 +51,9 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
 def from_camera(place: int, data: ResultFile) -> ResultFile:
     """Keep the queries of one camera, and the gallery images of all others."""
     cameras, others = (cameras_of(side, "one of them") for side in (data.query, data.gallery))
-    camera = np.unique(cameras)[place % len(np.unique(cameras))]
+    if len(known := np.unique(cameras)) <= place:
+        raise InputError("data", "queries of two cameras", "one camera")
+    camera = known[place]
     return images_of(data, "query", cameras == camera, "gallery", others != camera)
 
 

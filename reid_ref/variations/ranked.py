@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Array, InputError, optional_module
+from reid_ref.arrays import Array, InputError, ignored, optional_module, warnings_to
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features
@@ -33,7 +33,9 @@ def over_pairs(which: str, data: ResultFile, how: How) -> list[Result]:
     """
     query, gallery = _cameras(data)
     pairs = [(asks, answers) for asks, answers in product(np.unique(query), np.unique(gallery))
-             if which == "all" or asks != answers]
+             if (which == "all" or asks != answers) and np.isin(
+                 data.query.identity[query == asks],
+                 data.gallery.identity[gallery == answers]).any()]
     return _over((images_of(data, "query", query == asks, "gallery", gallery == answers)
                   for asks, answers in pairs), "trials", how)
 
@@ -106,7 +108,8 @@ def _cameras(data: ResultFile) -> list[Any]:
 
 def _over(parts: Iterable[ResultFile], average: str, how: How) -> list[Result]:
     """Return the means over parts."""
-    every = [results_of(part.input, part.query, part.gallery, how) for part in parts]
+    with warnings_to(ignored):
+        every = [results_of(part.input, part.query, part.gallery, how) for part in parts]
     return [over_trials(each, average, each[0].signature) for each in zip(*every, strict=True)]
 
 

@@ -359,7 +359,7 @@ def test_an_evaluator_whose_parent_has_already_ended(tmp_path):
 
 @pytest.mark.parametrize("tail, verdict", [
     ([], "equal"), ([1.0] * 10, "equal"), ([7.0] * 10, "different"), ([0.0] * 10, "different"),
-    (np.linspace(1, 0, 10), "different")])
+    ([np.nan] * 10, "different"), (np.linspace(1, 0, 10), "different")])
 def test_a_curve_behind_the_end_of_ours_does_not_fall_or_leave_shares(tail, verdict):
     def evaluate(*arrays):
         cmc, mAP = made()(*arrays)

@@ -261,7 +261,8 @@ def test_what_alone_prints_a_figure_is_told_with_its_accidents():
     first = said(.014, way)
     assert first["answer"].startswith(
         "no cause can be told from an accident: variations print 1.4 percent of random figures "
-        "near it. The only one that prints this: after the mean of each side was subtracted, by ")
+        "near it. Of the ways tried, this alone prints it: after the mean of each side was "
+        "subtracted, by ")
     assert first["check"].startswith("reid-ref explain made.npz --from torchreid --to centred")
     assert said(.009, way)["answer"].startswith("printed after the mean of each side was")
     other = way._replace(variations=("signs",), mAP=.4001, source="elsewhere")
@@ -509,7 +510,7 @@ def test_what_alone_prints_a_single_number_is_told_with_its_accidents():
             1000, 900, share, ways, {})), ["made.npz"]))["answer"]
     assert said(.12, way).startswith(
         "no cause can be told from an accident: variations print 12.0 percent")
-    assert "The only one that prints this: after the mean of each side" in said(.12, way)
+    assert "Of the ways tried, this alone prints it: after the mean of each side" in said(.12, way)
     other = way._replace(variations=("signs",), mAP=.41, source="elsewhere")
     for none in (said(.16, way), said(.12, way, other)):
         assert none.startswith("no cause can be named: what prints it is listed below")

@@ -450,6 +450,8 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
     """Return what the ways to evaluate give, the nearest to a figure first."""
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
+    every = [replace(one, match="no") if one.is_trial and one.match == "truncated" else one
+             for one in every]
     if len(figure.numbers()) == 1:  # which some trial has by accident
         every = [one for one in every if not one.is_trial]
     if protocol:

@@ -152,14 +152,14 @@ def _possible(answer: Validation) -> str:
     own = [] if answer.figure.rank1 is None else [
         hit_counts(answer.figure.rank1, counted) for counted in named]
     hits = [counts for counts in (*own, *answer.hit_counts) if counts.rounding != "no"]
-    if answer.hit_counts and not hits and not answer.reproduced:
+    printed = answer.reproduced or search and search.ways and search.tells
+    if answer.hit_counts and not hits and not printed:
         return str(WORDS["answers"]["no count"].format(
             " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts),
             nearest(answer.hit_counts[-1])))
     if answer.bounds and all(bounds.holds is False for bounds in answer.bounds):
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
-        printed = answer.reproduced or search and search.ways and search.tells
         start = "yes, in this way alone" if printed else f"impossible: mAP {answer.figure.mAP}"
         return (f"{start}; with this Rank-1 the usual rules of AP allow mAP {least:.2f} to "
                 f"{most:.2f}")
@@ -175,7 +175,9 @@ def _evaluation(way: Way, files: Sequence[str]) -> str:
         name = rules_of_protocols()[name][1][0].replace(" (", "-").rstrip(")")
     selection = None if way.convention in NAMES else part_named(name.partition(",")[0])
     if selection is not None:
-        return f"{start} --protocol {selection[0].name} --part {selection[1].name}"
+        raw = WORDS["options"].get(way.features, "") * (way.features != "normalised")
+        trial = " --json" * ("," in way.convention)  # which has the numbers of each
+        return f"{start} --protocol {selection[0].name} --part {selection[1].name}{raw}{trial}"
     own = names_by_default(name, way.features)
     options = WORDS["options"].get(way.features, "")
     return f"{start} --convention {own[0] if own else name + options}"
@@ -183,6 +185,8 @@ def _evaluation(way: Way, files: Sequence[str]) -> str:
 
 def check_of(way: FoundWay, files: Sequence[str]) -> str:
     """Return the command that prints the numbers of a way with variations."""
+    if way.convention in rules_of_protocols():
+        return ""
     if way.options:
         return "reid-ref " + way.options.replace("FILE", " ".join(files), 1)
     return "" if len(way.variations) > 1 else (

@@ -137,7 +137,7 @@ def varied(data: ResultFile, variation: Variation, convention: Convention, how: 
         raise InputError("target", f"a variation that changes {convention.name}",
                          f"{variation.name!r}, under which it is the same, or has no meaning",
                          "take another convention as origin")
-    data = data if variation.data is None else variation.data(unnamed(data))
+    data = (variation.data or unnamed)(unnamed(data))
     if variation.rank is not None and len(variation.rankings) == 1:
         how = replace(how, **data.input.rankings()[variation.rankings[0]])
     return _finished((variation,), (variation.rank or _by_distances)(

@@ -15,6 +15,7 @@ from reid_ref.analysis.validate.search import (
 from reid_ref.cli import main
 from reid_ref.commands.validate.show.headline import headline, name_of
 from reid_ref.datasets.published import parse_figure
+from reid_ref.labels import numbered
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.rules.candidates import find_rules
 from reid_ref.variations import VARIATIONS
@@ -269,7 +270,7 @@ def test_what_alone_prints_a_figure_is_told_with_its_accidents():
     single = other._replace(convention="torchreid-cython", mAP=.4 + 1e-8)
     assert said(.014, way, single) == first
     family = said(.014, way, other._replace(source=way.source))["answer"]
-    assert "The only one " in family and "features); or " in family
+    assert "this alone prints it" in family and "features); or " in family
     for none in (said(.151, way), said(.014, way, other)):
         assert none["answer"].startswith("no cause can be named: what prints it is listed below")
 
@@ -496,7 +497,7 @@ def test_a_single_trial_is_named_but_never_the_nearest():
         f"{rank1:.2f}/{mAP:.2f}", f"{rank1 + .3:.2f}/{mAP:.2f}", f"{rank1:.2f}/")])
     said = dict(headline(printed, ["made.npz"]))
     assert said["answer"].startswith("printed by protocol sysu-mm01-python, trial 7")
-    assert said["check"].endswith("--protocol sysu-mm01-python --part all")
+    assert said["check"].endswith("--protocol sysu-mm01-python --part all --json")
     assert ", trial " in str(near.candidates) and ", trial " not in str(near.candidates[0].ways)
     assert not any(one.is_trial for one in alone.candidates)
 
@@ -775,3 +776,14 @@ def test_regdb_is_told_its_protocol(tmp_path, capsys):
              g_pids=labels, q_camids=np.ones(2060, int), g_camids=np.full(2060, 2))
     main(["validate", str(path), "--published", "11.11/22.22", "--no-search"])
     assert "--protocol regdb" in capsys.readouterr().err
+
+
+def test_cameras_that_are_text_are_searched():
+    data = made(5, 40, 120)
+    sides = numbered(*(Labels(side.identity, np.array([f"c{k}" for k in side.camera]))
+                       for side in (data.query, data.gallery)))
+    named = replace(data, query=sides[0], gallery=sides[1])
+    for name in ("identity-means", "query-cameras-one-more", "centroids-own"):
+        same, text = (quiet(reid_ref.explain, each, "torchreid", name, normalize=True).end.mAP
+                      for each in (data, named))
+        assert same == text, name

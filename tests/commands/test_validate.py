@@ -422,7 +422,8 @@ def test_a_figure_of_a_protocol_is_compared_with_that_protocol(sysu, monkeypatch
         assert answer["left_out"] == {
             "all conventions": "the figure is of protocol sysu-mm01-python"}
         assert out.startswith("answer printed by protocol sysu-mm01-python")
-        assert f" --protocol sysu-mm01-python --part {part} input " in out
+        assert (f" --protocol sysu-mm01-python --part {part} --metric dot --no-normalize input "
+                in out)
 
 
 @pytest.mark.parametrize(("words", "message"), [

@@ -126,8 +126,9 @@ def _cmc_at(answer: Answer, result: Numbers) -> Doubles:
         whole = result.convention.curve_of_ranks(result.ranks, max(len(cmc), *answer.at))
         cmc = whole if np.array_equal(whole[:len(cmc)], cmc, equal_nan=True) else cmc
     beyond, ours = answer.at > len(cmc), np.array(cmc[np.minimum(answer.at, len(cmc)) - 1])
-    theirs = np.nan_to_num(answer.curve[beyond], nan=-1)
-    ours[beyond] = np.maximum.accumulate(np.clip(theirs, cmc[-1], 1)) if is_ours else theirs
+    theirs = answer.curve[beyond]
+    ours[beyond] = np.maximum.accumulate(np.clip(
+        np.nan_to_num(theirs, nan=-1), cmc[-1], 1)) if is_ours else theirs
     return ours
 
 

@@ -445,6 +445,15 @@ def test_more_mistakes_are_named(rule, check, evaluate, words):
     test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluate, words)
 
 
+def test_a_curve_of_nan_beyond_ours_refutes_no_mistake():
+    """Where nothing counts, a longer CMC is NaN at all of its ranks, by the rule as well."""
+    convention = CONVENTIONS["torchreid-function"]
+    found = FoundRule("torchreid-function", "", 0, convention, tuple(
+        each for each in MISTAKES if each.key == "distances turned"))
+    assert found.gives(Arrays(np.ones((1, 1)), Labels([3], [1]), Labels([3], [1])),
+                       Answer(mAP=np.nan, cmc=np.full(60, np.nan)))
+
+
 def test_numbers_that_are_none_have_no_cause():
     convention = CONVENTIONS["torchreid-function"]
     pairs = [(arrays, Answer(mAP=np.nan, cmc=result_of(arrays, convention)[0].cmc))
